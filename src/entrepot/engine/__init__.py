@@ -1,0 +1,1 @@
+"""An embedded DynamoDB on SQLite: durable, in process, and the same over HTTP."""

@@ -1,0 +1,1 @@
+"""The pytest plugin: gives each test a store of its own."""
