@@ -1,13 +1,13 @@
 """What DynamoDB can answer instead of a result.
 
-    DynamoError                                    an error type, a message, an HTTP status
-    ├── Validation                                 ValidationException: the request breaks a rule
-    ├── Serialization                              SerializationException: the body is not of the right shape
-    ├── ConditionFailed                            ConditionalCheckFailedException, with the old item when asked
-    ├── TransactionCanceled                        a reason per action
-    ├── Refused                                    every other client error, by its type (ResourceNotFoundException, …)
-    ├── Throttled                                  try again later: throttling of any kind
-    └── Internal                                   InternalServerError: the store itself failed
+DynamoError                                    an error type, a message, an HTTP status
+├── Validation                                 ValidationException: the request breaks a rule
+├── Serialization                              SerializationException: the body is not of the right shape
+├── ConditionFailed                            ConditionalCheckFailedException, with the old item when asked
+├── TransactionCanceled                        a reason per action
+├── Refused                                    every other client error, by its type (ResourceNotFoundException, …)
+├── Throttled                                  try again later: throttling of any kind
+└── Internal                                   InternalServerError: the store itself failed
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class Reason:
 
     __slots__ = ("code", "item", "message")
 
-    def __init__(self, code: str = "None", message: str | None = None, item: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, code: str = "None", message: str | None = None, item: Mapping[str, Any] | None = None
+    ) -> None:
         self.code = code
         self.message = message
         self.item = item
