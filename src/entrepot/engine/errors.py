@@ -5,7 +5,7 @@ DynamoError                                    an error type, a message, an HTTP
 ├── Serialization                              SerializationException: the body is not of the right shape
 ├── ConditionFailed                            ConditionalCheckFailedException, with the old item when asked
 ├── TransactionCanceled                        a reason per action
-├── Refused                                    every other client error, by its type (ResourceNotFoundException, …)
+├── Refused                                    every other client error, by its type
 ├── Throttled                                  try again later: throttling of any kind
 └── Internal                                   InternalServerError: the store itself failed
 """

@@ -14,12 +14,14 @@ text is the number, else a Decimal of up to 38 digits. So the common numbers are
 from __future__ import annotations
 
 from entrepot.engine.values.attribute_json import from_wire, item_from_wire, item_to_wire, to_wire
-from entrepot.engine.values.kinds import Item, Number, Value, admit, compare, equal, type_of
-from entrepot.engine.values.numbers import canonical, exact, number_from_text, number_to_text
+from entrepot.engine.values.kinds import Invalid, Item, Value, admit, compare, equal, type_of
+from entrepot.engine.values.numbers import Number, canonical, exact, number_from_text, number_to_text
+from entrepot.engine.values.prepared import prepare
 from entrepot.engine.values.sizes import ITEM_BYTES_MAX, item_size, size_of
 
 __all__ = [
     "ITEM_BYTES_MAX",
+    "Invalid",
     "Item",
     "Number",
     "Value",
@@ -34,6 +36,7 @@ __all__ = [
     "item_to_wire",
     "number_from_text",
     "number_to_text",
+    "prepare",
     "size_of",
     "to_wire",
     "type_of",

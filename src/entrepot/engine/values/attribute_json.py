@@ -13,7 +13,10 @@ from entrepot.engine.values.numbers import Number, exact, number_from_text, numb
 
 _INVALID = "One or more parameter values were invalid: "
 _EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
-_SEVERAL = "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
+_SEVERAL = (
+    "Supplied AttributeValue has more than one datatypes set, "
+    "must contain exactly one of the supported datatypes"
+)
 
 
 def item_from_wire(item: Mapping[str, Mapping[str, Any]]) -> Item:

@@ -23,10 +23,7 @@ _PLAIN = frozenset({str, float, bytes, bool, type(None)})
 
 def encode(item: Item) -> bytes:
     """The image of an item in canonical form."""
-    for value in item.values():
-        if type(value) not in _PLAIN:
-            return _encoder.encode(_storable_map(item))
-    return _encoder.encode(item)
+    return _encoder.encode(_storable_map(item))
 
 
 def _storable_map(item: dict[str, Any]) -> dict[str, Any]:
@@ -66,4 +63,5 @@ def _read_extension(code: int, data: memoryview) -> Any:
 _encoder = msgpack.Encoder()
 _decoder = msgpack.Decoder(ext_hook=_read_extension)
 
+encode_plain = _encoder.encode
 decode = _decoder.decode

@@ -29,6 +29,15 @@ _SCALAR_TYPES: dict[type, str] = {
 _SET_TYPES = {"S": "SS", "N": "NS", "B": "BS"}
 
 
+class Invalid:
+    """Stands in a decoded request for a value that broke a rule, until the check whose turn it is raises it."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Validation) -> None:
+        self.error = error
+
+
 def type_of(value: Value) -> str:
     """DynamoDB's name of a value's type: S, N, B, BOOL, NULL, L, M, SS, NS or BS."""
     known = _SCALAR_TYPES.get(type(value))
@@ -75,17 +84,14 @@ def _same_elements(left: set[Any] | frozenset[Any], right: set[Any] | frozenset[
 
 def compare(left: Value, right: Value) -> int:
     """Negative, zero or positive, for two strings (by their UTF-8), two numbers or two binaries."""
-    if type(left) is str:
-        # The order of code points is the order of UTF-8 bytes.
-        return (left > right) - (left < right)
-    if type(left) is bytes or type(left) is type(right):
-        return (left > right) - (left < right)
-    one, other = exact(left), exact(right)
-    return (one > other) - (one < other)
+    if type(left) is not type(right):
+        left, right = exact(left), exact(right)
+    # The order of code points is the order of UTF-8 bytes.
+    return int(left > right) - int(left < right)
 
 
 def admit(item: Item) -> Item:
-    """The item in canonical form: the same object where nothing needs to change, an error for what is no value."""
+    """The item in canonical form: the same object where nothing needs to change."""
     changed: Item | None = None
     for name, value in item.items():
         if type(name) is not str:
@@ -106,6 +112,8 @@ def admit_value(value: Value, depth: int = 1) -> Value:
     admission = _ADMISSIONS.get(type(value))
     if admission is not None:
         return admission(value, depth)
+    if type(value) is Invalid:
+        raise value.error
     for kind, admission in _ADMISSIONS.items():
         if isinstance(value, kind):
             return admission(value, depth)
