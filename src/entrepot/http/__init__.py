@@ -1,0 +1,1 @@
+"""What every route needs: problems, the caller and its guards, bodies, pages, limits."""
