@@ -31,6 +31,7 @@ TYPE_MISMATCH = (
 CONDITIONS_MAX = 2
 
 _SEEN_FROM_THE_OTHER_SIDE = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_INDEXABLE = frozenset((*_SEEN_FROM_THE_OTHER_SIDE, "between", "begins_with"))
 _REFUSED_FUNCTIONS = frozenset(("attribute_exists", "attribute_not_exists", "attribute_type", "contains"))
 
 Bound: TypeAlias = tuple[str, tuple[str, ...]]
@@ -72,6 +73,7 @@ def fit_to_schema(
     if hash_name not in found:
         raise Validation(f"Query condition missed key schema element: {hash_name}")
     operator, operands = found[hash_name]
+    _check_indexable(operator)
     _check_types(operands, types.get(hash_name))
     if operator != "=":
         raise Validation(NOT_SUPPORTED)
@@ -80,6 +82,7 @@ def fit_to_schema(
     if range_name is None or range_name not in found:
         raise Validation(f"Query condition missed key schema element: {range_name}")
     sort_operator, sort_operands = found[range_name]
+    _check_indexable(sort_operator)
     _check_types(sort_operands, types.get(range_name))
     return KeyCondition(operands[0], sort_operator, sort_operands)
 
@@ -144,6 +147,11 @@ def _bound(node: ConditionNode, place: int) -> Bound:
     if isinstance(node, Compare):
         return (node.operator if place == 0 else _SEEN_FROM_THE_OTHER_SIDE[node.operator]), refs
     return ("between" if isinstance(node, Between) else "begins_with"), refs
+
+
+def _check_indexable(operator: str) -> None:
+    if operator not in _INDEXABLE:
+        raise Validation("Attempted conditional constraint is not an indexable operation")
 
 
 def _check_types(operands: tuple[Any, ...], expected: str | None) -> None:
