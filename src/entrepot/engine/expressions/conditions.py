@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import msgspec
@@ -36,6 +37,9 @@ _ORDERS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+
+
+_ELEMENT_TYPES = frozenset((str, bytes, int, float, Decimal))
 
 
 class ConditionPlan(msgspec.Struct, frozen=True, eq=False):
@@ -92,10 +96,9 @@ def contains(whole: Any, part: Any) -> bool:
         return type(part) is kind and part in whole
     if kind is list:
         return any(equal(element, part) for element in whole)
-    if isinstance(whole, set | frozenset):
-        return not isinstance(part, list | dict | set | frozenset) and any(
-            equal(element, part) for element in whole
-        )
+    if kind is set or kind is frozenset:
+        # Numbers have one form each, so a set finds them; but it would take True for 1.
+        return type(part) in _ELEMENT_TYPES and part in whole
     return False
 
 

@@ -180,7 +180,9 @@ class _Grammar:
             self._check_misuse(left, low, high)
             return Between(left, low, high)
         if self._took("IN"):
-            options = self._arguments()
+            tokens.expect("(")
+            options = self.listed(self._operand)
+            tokens.expect(")")
             self._check_misuse(left, *options)
             return In(left, options)
         return left
@@ -248,27 +250,29 @@ class _Grammar:
         if tokens.current.kind == "value":
             return ValueRef(tokens.take().text)
         following = tokens.following()
-        if tokens.current.kind == "word" and following.kind == "symbol" and following.text == "(":
-            return self._call()
-        return self.path()
+        if tokens.current.kind != "word" or following.kind != "symbol" or following.text != "(":
+            return self.path()
+        function = self._function()
+        # The arguments are read here and not by a method, so that nested calls cost a frame each.
+        arguments = [self._operand()]
+        while tokens.at(","):
+            tokens.take()
+            arguments.append(self._operand())
+        tokens.expect(")")
+        if self._functions is CONDITION_FUNCTIONS:
+            self._check_misuse(*arguments)
+        return Call(function, tuple(arguments))
 
-    def _call(self) -> Call:
+    def _function(self) -> str:
+        """The name of a function, and the parenthesis after it."""
         if self.tokens.current.text.upper() in self._keywords:
             raise self.tokens.syntax_error()
         self._count_operator()
         function = self.tokens.take().text
-        arguments = self._arguments()
+        self.tokens.expect("(")
         if function not in self._functions:
             self._note("function", f"Invalid function name; function: {function}")
-        if self._functions is CONDITION_FUNCTIONS:
-            self._check_misuse(*arguments)
-        return Call(function, arguments)
-
-    def _arguments(self) -> tuple[Operand, ...]:
-        self.tokens.expect("(")
-        arguments = self.listed(self._operand)
-        self.tokens.expect(")")
-        return arguments
+        return function
 
     def listed(self, rule: Callable[[], T]) -> tuple[T, ...]:
         """One or more of a rule, with commas between."""

@@ -54,10 +54,9 @@ class KeyPlan(msgspec.Struct, frozen=True, eq=False):
     def bind(
         self, values: Mapping[str, Value], hash_name: str, range_name: str | None, types: Mapping[str, str]
     ) -> KeyCondition:
-        found = {
-            name: (operator, tuple(values[ref] for ref in refs))
-            for name, (operator, refs) in self.bounds.items()
-        }
+        found = {}
+        for name, (operator, refs) in self.bounds.items():
+            found[name] = operator, tuple([values[ref] for ref in refs])
         return fit_to_schema(found, hash_name, range_name, types)
 
 
@@ -155,8 +154,11 @@ def _check_indexable(operator: str) -> None:
 
 
 def _check_types(operands: tuple[Any, ...], expected: str | None) -> None:
-    if expected is not None and any(type_of(operand) != expected for operand in operands):
-        raise Validation(TYPE_MISMATCH)
+    if expected is None:
+        return
+    for operand in operands:
+        if type_of(operand) != expected:
+            raise Validation(TYPE_MISMATCH)
 
 
 def _not_for_keys(operator: str) -> Validation:

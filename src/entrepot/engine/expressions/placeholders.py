@@ -28,7 +28,8 @@ ConditionKind: TypeAlias = Literal["ConditionExpression", "FilterExpression"]
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _NONE: frozenset[str] = frozenset()
-_KEY = re.compile(r"[#:][0-9A-Za-z_]+")
+_NAME_KEY = re.compile(r"#[0-9A-Za-z_]+")
+_VALUE_KEY = re.compile(r":[0-9A-Za-z_]+")
 _KEYS_MAX = 4096
 _AS_IT_IS = frozenset((str, bytes, bool, type(None)))
 
@@ -126,7 +127,7 @@ def _check_names(names: Mapping[str, str]) -> Mapping[str, str]:
     if not names:
         raise Validation("ExpressionAttributeNames must not be empty")
     for key, name in names.items():
-        if not _is_key(key, "#"):
+        if not _is_name_key(key):
             raise Validation(f'ExpressionAttributeNames contains invalid key: Syntax error; key: "{key}"')
         if not name:
             raise Validation(
@@ -140,7 +141,7 @@ def _admit_values(values: Mapping[str, Value]) -> Mapping[str, Value]:
     if not values:
         raise Validation("ExpressionAttributeValues must not be empty")
     for key in values:
-        if not _is_key(key, ":"):
+        if not _is_value_key(key):
             raise Validation(f'ExpressionAttributeValues contains invalid key: Syntax error; key: "{key}"')
     admitted: dict[str, Value] | None = None
     for key, value in values.items():
@@ -159,5 +160,10 @@ def _admit_values(values: Mapping[str, Value]) -> Mapping[str, Value]:
 
 
 @lru_cache(maxsize=_KEYS_MAX)
-def _is_key(key: str, mark: str) -> bool:
-    return key.startswith(mark) and _KEY.fullmatch(key) is not None
+def _is_name_key(key: str) -> bool:
+    return _NAME_KEY.fullmatch(key) is not None
+
+
+@lru_cache(maxsize=_KEYS_MAX)
+def _is_value_key(key: str) -> bool:
+    return _VALUE_KEY.fullmatch(key) is not None

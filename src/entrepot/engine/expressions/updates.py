@@ -24,7 +24,7 @@ from entrepot.engine.expressions.tree import (
     ValueRef,
 )
 from entrepot.engine.values import Item, type_of
-from entrepot.engine.values.numbers import add, exact, subtract
+from entrepot.engine.values.numbers import add, subtract
 
 INCORRECT_TYPE = "An operand in the update expression has an incorrect data type"
 NO_SUCH_ATTRIBUTE = "The provided expression refers to an attribute that does not exist in the item"
@@ -231,7 +231,7 @@ def added(existing: Any, value: Any, mismatch: str) -> Any:
     if type_of(existing) != type_of(value):
         raise Validation(mismatch)
     if isinstance(value, set | frozenset):
-        return _united(existing, value)
+        return existing | value
     return add(existing, value)
 
 
@@ -241,18 +241,7 @@ def deleted(existing: Any, value: Any, mismatch: str) -> Any:
         return KEPT
     if type_of(existing) != type_of(value):
         raise Validation(mismatch)
-    gone = {_element_key(element) for element in value}
-    return {element for element in existing if _element_key(element) not in gone} or REMOVED
-
-
-def _united(existing: Any, value: Any) -> Any:
-    known = {_element_key(element) for element in existing}
-    return set(existing) | {element for element in value if _element_key(element) not in known}
-
-
-def _element_key(element: Any) -> Any:
-    # One number may have come in two forms; as decimals they are one.
-    return element if isinstance(element, str | bytes) else exact(element)
+    return existing - value or REMOVED
 
 
 def _number(value: Any) -> Any:

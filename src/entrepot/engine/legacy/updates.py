@@ -40,8 +40,8 @@ def _read(name: str, entry: Mapping[str, Any]) -> Effect:
     action = "PUT" if action is None else action
     if action not in ("PUT", "ADD", "DELETE"):
         raise Validation(
-            f"1 validation error detected: Value '{action}' at 'attributeUpdates.{name}.member.action' failed "
-            "to satisfy constraint: Member must satisfy enum value set: [ADD, PUT, DELETE]"
+            f"1 validation error detected: Value '{action}' at 'attributeUpdates.{name}.member.action' "
+            "failed to satisfy constraint: Member must satisfy enum value set: [ADD, PUT, DELETE]"
         )
     if "Value" not in entry:
         if action != "DELETE":
