@@ -30,7 +30,7 @@ _SET_TYPES = {"S": "SS", "N": "NS", "B": "BS"}
 
 
 class Invalid:
-    """Stands in a decoded request for a value that broke a rule, until the check whose turn it is raises it."""
+    """Stands for a value that broke a rule, until the check whose turn it is raises its error."""
 
     __slots__ = ("error",)
 

@@ -1,0 +1,29 @@
+"""DescribeTimeToLive: whether items of a table expire, and by which attribute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from entrepot.engine.operations import fields
+from entrepot.engine.operations.operation import Operation
+from entrepot.engine.shapes import Record
+
+if TYPE_CHECKING:
+    from entrepot.engine.engine import Engine
+
+SHAPE = Record("DescribeTimeToLiveInput", {"TableName": fields.TABLE_NAME})
+
+
+def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
+    definition = engine.table_named(request["TableName"]).definition
+    if not definition.ttl_enabled:
+        return {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
+    return {
+        "TimeToLiveDescription": {
+            "TimeToLiveStatus": "ENABLED",
+            "AttributeName": definition.ttl_attribute,
+        }
+    }
+
+
+OPERATION = Operation("DescribeTimeToLive", SHAPE, run, answers_at_once=True)

@@ -1,0 +1,85 @@
+"""What the writing operations have in common: conditions, and what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from entrepot.engine.actions import Action, Change, Condition
+from entrepot.engine.capacity import Consumed
+from entrepot.engine.expressions import Placeholders
+from entrepot.engine.legacy import check_mixing, condition_of_expected
+from entrepot.engine.schema import Table
+from entrepot.engine.storage import Transaction
+
+if TYPE_CHECKING:
+    from entrepot.engine.engine import Engine
+
+GIBIBYTE = 1024**3
+
+
+def read_condition(request: dict[str, Any], placeholders: Placeholders) -> Condition | None:
+    """The condition of a write in either form."""
+    text = request.get("ConditionExpression")
+    if text is not None:
+        return placeholders.condition(text, "ConditionExpression")
+    expected = request.get("Expected")
+    if expected is not None:
+        return condition_of_expected(expected, request.get("ConditionalOperator"))
+    return None
+
+
+def placeholders_of(request: dict[str, Any]) -> Placeholders:
+    return Placeholders(request.get("ExpressionAttributeNames"), request.get("ExpressionAttributeValues"))
+
+
+def check_forms(request: dict[str, Any], expressions: Sequence[str], legacy: Sequence[str]) -> None:
+    check_mixing(request, expressions=expressions, legacy=legacy)
+
+
+def shows_old_on_failure(request: dict[str, Any]) -> bool:
+    return request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+
+
+async def carry_out(engine: Engine, action: Action) -> Change:
+    """Decides and keeps one action, in its turn, durably."""
+    catalog = engine.catalog
+
+    def work(transaction: Transaction) -> Change:
+        change = action.decide(transaction, catalog.in_step(action.table))
+        change.keep(transaction)
+        return change
+
+    change: Change = await engine.writer.submit(work)
+    if engine.heat is not None:
+        engine.heat.wrote(change)
+    return change
+
+
+def answer_for(request: dict[str, Any], change: Change) -> dict[str, Any]:
+    """Capacity and collection metrics of a write, where asked for."""
+    answer: dict[str, Any] = {}
+    wanted = request.get("ReturnConsumedCapacity", "NONE")
+    if wanted != "NONE":
+        consumed = Consumed(change.table)
+        change.consumed(consumed)
+        answer["ConsumedCapacity"] = consumed.answer(wanted)
+    return answer
+
+
+def collection_metrics(
+    engine: Engine, request: dict[str, Any], table: Table, change: Change
+) -> dict[str, Any]:
+    """ItemCollectionMetrics of a table with local indexes: the key, and the size of all its items."""
+    if request.get("ReturnItemCollectionMetrics") != "SIZE" or not table.has_local_indexes:
+        return {}
+    item = change.new if change.new is not None else change.old
+    if item is None:
+        return {}
+    return {"ItemCollectionMetrics": measure_collection(engine, table, item)}
+
+
+def measure_collection(engine: Engine, table: Table, item: dict[str, Any]) -> dict[str, Any]:
+    value = item[table.hash.name]
+    size = engine.collection_bytes(table, value) / GIBIBYTE
+    return {"ItemCollectionKey": {table.hash.name: value}, "SizeEstimateRangeGB": [int(size), int(size) + 1]}

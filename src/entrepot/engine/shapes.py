@@ -1,0 +1,323 @@
+"""Shapes: what a request may hold, declared once per operation.
+
+A shape reads the JSON of the wire into a native request (a wrong type is a SerializationException) and
+checks a native request against its constraints (all that break are told together, in order, as DynamoDB
+does). Attribute values that break a rule become `Invalid`, so that their error comes in its turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from entrepot.engine.errors import Serialization, Validation
+from entrepot.engine.values import Invalid, from_wire
+
+VIOLATIONS_MAX = 10
+_DYNAMO = "com.amazonaws.dynamodb.v20120810."
+
+
+class Shape:
+    """A type of a field, with the constraints on its value."""
+
+    def __init__(self, *, required: bool = False) -> None:
+        self.required = required
+
+    def read(self, value: Any) -> Any:
+        """The native value of what stands in the JSON."""
+        raise Serialization("Unexpected field type")
+
+    def violations(self, value: Any, path: str) -> Iterator[str]:
+        return iter(())
+
+    @property
+    def constrained(self) -> bool:
+        return False
+
+
+class Text(Shape):
+    """A string: of a set of words, of a pattern, of a length."""
+
+    def __init__(
+        self,
+        *,
+        required: bool = False,
+        words: Sequence[str] = (),
+        pattern: str | None = None,
+        shortest: int | None = None,
+        longest: int | None = None,
+    ) -> None:
+        super().__init__(required=required)
+        self._words = words
+        self._pattern = pattern
+        self._matches = re.compile(pattern, re.ASCII).fullmatch if pattern else None
+        self._shortest = shortest
+        self._longest = longest
+
+    def read(self, value: Any) -> str:
+        if type(value) is str:
+            return value
+        raise Serialization(_not_scalar(value, "String"))
+
+    @property
+    def constrained(self) -> bool:
+        return bool(self._words or self._pattern or self._shortest or self._longest)
+
+    def violations(self, value: Any, path: str) -> Iterator[str]:
+        if self._words and value not in self._words:
+            yield _violation(value, path, f"Member must satisfy enum value set: [{', '.join(self._words)}]")
+        if self._matches and not self._matches(value):
+            yield _violation(value, path, f"Member must satisfy regular expression pattern: {self._pattern}")
+        yield from _length_violations(value, path, self._shortest, self._longest)
+
+
+class Flag(Shape):
+    """A boolean; some words pass for one."""
+
+    def read(self, value: Any) -> bool:
+        if type(value) is bool:
+            return value
+        if type(value) is str:
+            folded = value.upper()
+            if folded in ("TRUE", "1", "YES"):
+                return True
+            if folded in ("FALSE", "0", "NO"):
+                return False
+            raise Serialization("Unexpected token received from parser")
+        raise Serialization(_not_scalar(value, "Boolean"))
+
+
+class Whole(Shape):
+    """A whole number within bounds."""
+
+    def __init__(
+        self,
+        *,
+        required: bool = False,
+        lowest: int | None = None,
+        highest: int | None = None,
+        java: str = "Integer",
+    ) -> None:
+        super().__init__(required=required)
+        self._lowest = lowest
+        self._highest = highest
+        self._java = java
+
+    def read(self, value: Any) -> int:
+        if type(value) is int:
+            return value
+        if type(value) is float:
+            return int(value // 1)
+        if type(value) is str:
+            raise Serialization(f"STRING_VALUE cannot be converted to {self._java}")
+        raise Serialization(_not_scalar(value, self._java))
+
+    @property
+    def constrained(self) -> bool:
+        return self._lowest is not None or self._highest is not None
+
+    def violations(self, value: Any, path: str) -> Iterator[str]:
+        if self._lowest is not None and value < self._lowest:
+            yield _violation(value, path, f"Member must have value greater than or equal to {self._lowest}")
+        if self._highest is not None and value > self._highest:
+            yield _violation(value, path, f"Member must have value less than or equal to {self._highest}")
+
+
+class Attribute(Shape):
+    """One attribute value."""
+
+    def __init__(self, *, required: bool = False, field: bool = False) -> None:
+        super().__init__(required=required)
+        self._wrong_type = "Unexpected field type" if field else "Unexpected value type in payload"
+
+    def read(self, value: Any) -> Any:
+        if type(value) is not dict:
+            if isinstance(value, list):
+                raise Serialization(f"Unrecognized collection type class {_DYNAMO}AttributeValue")
+            raise Serialization(self._wrong_type)
+        try:
+            return from_wire(value)
+        except Validation as error:
+            return Invalid(error)
+
+
+class ListOf(Shape):
+    """A list of one shape."""
+
+    def __init__(
+        self,
+        member: Shape,
+        *,
+        required: bool = False,
+        shortest: int | None = None,
+        longest: int | None = None,
+    ) -> None:
+        super().__init__(required=required)
+        self._member = member
+        self._shortest = shortest
+        self._longest = longest
+
+    def read(self, value: Any) -> list[Any]:
+        if type(value) is not list:
+            if isinstance(value, dict):
+                raise Serialization("Start of structure or map found where not expected")
+            raise Serialization("Unexpected field type")
+        read = self._member.read
+        return [None if element is None else read(element) for element in value]
+
+    @property
+    def constrained(self) -> bool:
+        return bool(self._shortest or self._longest or self._member.constrained or self._member.required)
+
+    def violations(self, value: Any, path: str) -> Iterator[str]:
+        yield from _length_violations(value, path, self._shortest, self._longest)
+        for number, element in enumerate(value, 1):
+            yield from _member_violations(self._member, element, f"{path}.{number}.member")
+
+
+class MapOf(Shape):
+    """A map of names to one shape."""
+
+    def __init__(
+        self,
+        member: Shape,
+        java: str,
+        *,
+        required: bool = False,
+        shortest: int | None = None,
+        longest: int | None = None,
+        keys: Text | None = None,
+    ) -> None:
+        super().__init__(required=required)
+        self._member = member
+        self._java = java if "." in java else _DYNAMO + java
+        self._shortest = shortest
+        self._longest = longest
+        self._keys = keys
+
+    def read(self, value: Any) -> dict[str, Any]:
+        if type(value) is not dict:
+            if isinstance(value, list):
+                raise Serialization(
+                    f"Unrecognized collection type java.util.Map<java.lang.String, {self._java}>"
+                )
+            raise Serialization("Unexpected field type")
+        read = self._member.read
+        return {name: read(element) for name, element in value.items() if element is not None}
+
+    @property
+    def constrained(self) -> bool:
+        return bool(self._shortest or self._longest or self._keys or self._member.constrained)
+
+    def violations(self, value: Any, path: str) -> Iterator[str]:
+        yield from _length_violations(value, path, self._shortest, self._longest)
+        if self._keys is not None:
+            for name in value:
+                broken = [found.split("constraint: ", 1)[1] for found in self._keys.violations(name, path)]
+                if broken:
+                    yield _violation(value, path, f"Map keys must satisfy constraint: [{', '.join(broken)}]")
+        for name, element in value.items():
+            yield from _member_violations(self._member, element, f"{path}.{name}.member")
+
+
+class Record(Shape):
+    """A structure with named fields; the operations' own requests are such."""
+
+    def __init__(
+        self, java: str, fields: dict[str, Shape], *, required: bool = False, field: bool = True
+    ) -> None:
+        super().__init__(required=required)
+        self._java = java
+        self._fields = fields
+        self._wrong_type = "Unexpected field type" if field else "Unexpected value type in payload"
+        self._required = tuple(name for name, shape in fields.items() if shape.required)
+        self._constrained: dict[str, Callable[[Any], bool]] = {
+            name: _holds(shape) for name, shape in fields.items() if shape.constrained
+        }
+
+    def read(self, value: Any) -> dict[str, Any]:
+        if type(value) is not dict:
+            if isinstance(value, list):
+                raise Serialization(f"Unrecognized collection type class {_DYNAMO}{self._java}")
+            raise Serialization(self._wrong_type)
+        fields = self._fields
+        return {
+            name: fields[name].read(element)
+            for name, element in value.items()
+            if element is not None and name in fields
+        }
+
+    @property
+    def constrained(self) -> bool:
+        return bool(self._required or self._constrained)
+
+    def violations(self, value: Any, path: str) -> Iterator[str]:
+        prefix = f"{path}." if path else ""
+        for name, shape in self._fields.items():
+            yield from _member_violations(shape, value.get(name), prefix + name[0].lower() + name[1:])
+
+    def check(self, request: dict[str, Any]) -> None:
+        """Raises one error that names every constraint that the request breaks."""
+        for name in self._required:
+            if request.get(name) is None:
+                self._refuse(request)
+        for name, value in request.items():
+            holds = self._constrained.get(name)
+            if holds is not None and value is not None and not holds(value):
+                self._refuse(request)
+
+    def _refuse(self, request: dict[str, Any]) -> None:
+        broken: list[str] = []
+        for violation in self.violations(request, ""):
+            broken.append(violation)
+            if len(broken) == VIOLATIONS_MAX:
+                break
+        if broken:
+            word = "error" if len(broken) == 1 else "errors"
+            raise Validation(f"{len(broken)} validation {word} detected: {'; '.join(broken)}")
+
+
+def _holds(shape: Shape) -> Callable[[Any], bool]:
+    return lambda value: next(shape.violations(value, ""), None) is None
+
+
+def _member_violations(shape: Shape, value: Any, path: str) -> Iterator[str]:
+    if value is None:
+        if shape.required:
+            yield _violation(None, path, "Member must not be null")
+        return
+    yield from shape.violations(value, path)
+
+
+def _length_violations(value: Any, path: str, shortest: int | None, longest: int | None) -> Iterator[str]:
+    if shortest is not None and len(value) < shortest:
+        yield _violation(value, path, f"Member must have length greater than or equal to {shortest}")
+    if longest is not None and len(value) > longest:
+        yield _violation(value, path, f"Member must have length less than or equal to {longest}")
+
+
+def _violation(value: Any, path: str, constraint: str) -> str:
+    shown = "null" if value is None else f"'{_show(value)}'"
+    return f"Value {shown} at '{path}' failed to satisfy constraint: {constraint}"
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_show(element) for element in value)}]"
+    if isinstance(value, dict):
+        return msgspec.json.encode(value, enc_hook=str).decode()
+    return str(value)
+
+
+def _not_scalar(value: Any, java: str) -> str:
+    if value is True or value is False:
+        return f"{str(value).upper()}_VALUE cannot be converted to {java}"
+    if isinstance(value, (int, float)):
+        kind = "NUMBER_VALUE" if isinstance(value, int) else "DECIMAL_VALUE"
+        return f"{kind} cannot be converted to {java}"
+    if isinstance(value, list):
+        return f"Unrecognized collection type class java.lang.{java}"
+    return "Start of structure or map found where not expected"
