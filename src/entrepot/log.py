@@ -79,6 +79,7 @@ def configure(level: str, style: Literal["auto", "text", "json"], stream: TextIO
         logger.handlers[:] = []
         logger.propagate = name != "uvicorn.access"
         logger.setLevel(logging.WARNING)
+    logging.getLogger("uvicorn.error").addFilter(_says_something_new)
 
 
 class JsonFormatter(logging.Formatter):
@@ -125,6 +126,11 @@ class TextFormatter(logging.Formatter):
     def _coloured(self, level: str, text: str) -> str:
         colour = self.COLOURS.get(level) if self._colours else None
         return f"\x1b[{colour}m{text}\x1b[0m" if colour else text
+
+
+def _says_something_new(record: logging.LogRecord) -> bool:
+    # The command that started the server says in one line why it can't; the server itself only that it can't.
+    return not record.getMessage().startswith("Application startup failed")
 
 
 def _time(record: logging.LogRecord) -> datetime:

@@ -17,7 +17,17 @@ _KEY = "entrepot.exchange"
 class Exchange:
     """A request under way; the fields that a handler may set say so."""
 
-    __slots__ = ("body_bytes_max", "caller", "facts", "instance", "peer", "request_id", "route", "trace")
+    __slots__ = (
+        "body_bytes_max",
+        "caller",
+        "client_left",
+        "facts",
+        "instance",
+        "peer",
+        "request_id",
+        "route",
+        "trace",
+    )
 
     def __init__(
         self, *, request_id: str, trace: Trace, peer: Peer, instance: str, body_bytes_max: int
@@ -28,6 +38,8 @@ class Exchange:
         self.instance = instance
         self.body_bytes_max = body_bytes_max
         """The largest body; a handler may set another before it reads."""
+        self.client_left = False
+        """Whether the caller hung up; set by the edge."""
         self.caller: Caller | None = None
         """Who calls; set by the guards."""
         self.route = ""

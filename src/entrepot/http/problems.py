@@ -110,8 +110,7 @@ class BodyTooLarge(Problem):
     status = 413
 
     def __init__(self, bytes_max: int) -> None:
-        # What is left of the body is not read, so the connection can't be used again.
-        super().__init__(f"The body is larger than {bytes_max} bytes.", headers={"Connection": "close"})
+        super().__init__(f"The body is larger than {bytes_max} bytes.")
 
 
 class WrongType(Problem):

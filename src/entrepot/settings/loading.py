@@ -63,6 +63,14 @@ class Settings:
     def __getitem__(self, section: type[S]) -> S:
         return cast("S", self._sections[section])
 
+    def changed(self, section: type[Section], origin: str, **values: Any) -> Settings:
+        """These settings with others in their place, which came from `origin`."""
+        sections = {**self._sections, section: msgspec.structs.replace(self._sections[section], **values)}
+        keys = [
+            setting.key for setting in self.declared if setting.section is section and setting.field in values
+        ]
+        return Settings(sections, {**self.origins, **dict.fromkeys(keys, origin)}, self.declared)
+
     def value(self, setting: Setting) -> Any:
         return getattr(self._sections[setting.section], setting.field)
 

@@ -1,0 +1,5 @@
+"""`python -m entrepot`."""
+
+from entrepot.cli import main
+
+main()

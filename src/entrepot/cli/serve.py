@@ -1,0 +1,30 @@
+"""`entrepot serve`: HTTP in one process more, beside `up` or on a store of its own."""
+
+from __future__ import annotations
+
+import click
+
+from entrepot import log
+from entrepot.app import build
+from entrepot.cli.options import CANT_START, WRONG_USE, stop, with_settings
+from entrepot.cli.server import listening_socket, run, url_of
+from entrepot.datadir import DataDir, DataDirError
+from entrepot.settings import Core, Settings, SettingsError
+
+
+@click.command()
+@with_settings
+def command(settings: Settings) -> None:
+    """Serve HTTP; joins others on the same data or the same remote store."""
+    core = settings[Core]
+    log.configure(core.log_level, core.log_format)
+    data = DataDir(core.data_dir)
+    try:
+        data.open()
+        application = build(settings, data)
+    except DataDirError as error:
+        stop(str(error), CANT_START)
+    except SettingsError as error:
+        stop(str(error), WRONG_USE)
+    listener = listening_socket(core.host, core.port)
+    run(application, core, listener, lambda: click.echo(f"Serving {url_of(listener)}"))

@@ -1,0 +1,1 @@
+"""The assembled ASGI application: the edge, the hot lane, and Litestar behind them."""
