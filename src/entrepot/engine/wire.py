@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import logging
-import secrets
-import string
+import os
 import zlib
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -47,7 +47,8 @@ _NAMESPACES = {
     "UnrecognizedClientException": _CORAL,
     "ThrottlingException": _CORAL,
 }
-_ID_ALPHABET = string.digits + string.ascii_uppercase
+_ID_CHARACTERS = 52
+_ID_BYTES = 35
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -217,7 +218,7 @@ async def _respond(send: Send, status: int, body: bytes, headers: list[tuple[byt
 
 
 def _request_id() -> bytes:
-    return "".join(secrets.choice(_ID_ALPHABET) for _ in range(52)).encode()
+    return base64.b32encode(os.urandom(_ID_BYTES))[:_ID_CHARACTERS]
 
 
 def _preflight(headers: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:
