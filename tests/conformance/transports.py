@@ -51,9 +51,8 @@ class InProcess:
     """The engine and its wire codec in this process, on a loop of their own."""
 
     def __init__(self) -> None:
-        from entrepot.engine.wire import Wire
-
         from entrepot.engine import Engine
+        from entrepot.engine.wire import Wire
 
         self._runner = Runner()
         self._engine = self._runner.run(_settled(Engine.open(":memory:")))
