@@ -30,6 +30,10 @@ class Shape:
         """The native value of what stands in the JSON."""
         raise Serialization("Unexpected field type")
 
+    def holds(self, value: Any) -> bool:
+        """Whether a native value keeps all constraints; `violations` says which it breaks."""
+        return True
+
     def violations(self, value: Any, path: str) -> Iterator[str]:
         return iter(())
 
@@ -65,6 +69,13 @@ class Text(Shape):
     @property
     def constrained(self) -> bool:
         return bool(self._words or self._pattern or self._shortest or self._longest)
+
+    def holds(self, value: Any) -> bool:
+        if self._words:
+            return value in self._words
+        if self._matches is not None and self._matches(value) is None:
+            return False
+        return _fits(value, self._shortest, self._longest)
 
     def violations(self, value: Any, path: str) -> Iterator[str]:
         if self._words and value not in self._words:
@@ -119,6 +130,11 @@ class Whole(Shape):
     def constrained(self) -> bool:
         return self._lowest is not None or self._highest is not None
 
+    def holds(self, value: Any) -> bool:
+        return (self._lowest is None or value >= self._lowest) and (
+            self._highest is None or value <= self._highest
+        )
+
     def violations(self, value: Any, path: str) -> Iterator[str]:
         if self._lowest is not None and value < self._lowest:
             yield _violation(value, path, f"Member must have value greater than or equal to {self._lowest}")
@@ -172,6 +188,14 @@ class ListOf(Shape):
     def constrained(self) -> bool:
         return bool(self._shortest or self._longest or self._member.constrained or self._member.required)
 
+    def holds(self, value: Any) -> bool:
+        if not _fits(value, self._shortest, self._longest):
+            return False
+        if not self._member.constrained:
+            return True
+        holds = self._member.holds
+        return all(element is not None and holds(element) for element in value)
+
     def violations(self, value: Any, path: str) -> Iterator[str]:
         yield from _length_violations(value, path, self._shortest, self._longest)
         for number, element in enumerate(value, 1):
@@ -212,6 +236,14 @@ class MapOf(Shape):
     def constrained(self) -> bool:
         return bool(self._shortest or self._longest or self._keys or self._member.constrained)
 
+    def holds(self, value: Any) -> bool:
+        if not _fits(value, self._shortest, self._longest):
+            return False
+        if self._keys is not None and not all(self._keys.holds(name) for name in value):
+            return False
+        holds = self._member.holds
+        return not self._member.constrained or all(holds(element) for element in value.values())
+
     def violations(self, value: Any, path: str) -> Iterator[str]:
         yield from _length_violations(value, path, self._shortest, self._longest)
         if self._keys is not None:
@@ -235,7 +267,7 @@ class Record(Shape):
         self._wrong_type = "Unexpected field type" if field else "Unexpected value type in payload"
         self._required = tuple(name for name, shape in fields.items() if shape.required)
         self._constrained: dict[str, Callable[[Any], bool]] = {
-            name: _holds(shape) for name, shape in fields.items() if shape.constrained
+            name: shape.holds for name, shape in fields.items() if shape.constrained
         }
 
     def read(self, value: Any) -> dict[str, Any]:
@@ -261,13 +293,18 @@ class Record(Shape):
 
     def check(self, request: dict[str, Any]) -> None:
         """Raises one error that names every constraint that the request breaks."""
+        if not self.holds(request):
+            self._refuse(request)
+
+    def holds(self, value: Any) -> bool:
         for name in self._required:
-            if request.get(name) is None:
-                self._refuse(request)
-        for name, value in request.items():
-            holds = self._constrained.get(name)
-            if holds is not None and value is not None and not holds(value):
-                self._refuse(request)
+            if value.get(name) is None:
+                return False
+        constrained = self._constrained
+        for name, element in value.items():
+            if name in constrained and element is not None and not constrained[name](element):
+                return False
+        return True
 
     def _refuse(self, request: dict[str, Any]) -> None:
         broken: list[str] = []
@@ -280,16 +317,16 @@ class Record(Shape):
             raise Validation(f"{len(broken)} validation {word} detected: {'; '.join(broken)}")
 
 
-def _holds(shape: Shape) -> Callable[[Any], bool]:
-    return lambda value: next(shape.violations(value, ""), None) is None
-
-
 def _member_violations(shape: Shape, value: Any, path: str) -> Iterator[str]:
     if value is None:
         if shape.required:
             yield _violation(None, path, "Member must not be null")
         return
     yield from shape.violations(value, path)
+
+
+def _fits(value: Any, shortest: int | None, longest: int | None) -> bool:
+    return (shortest is None or len(value) >= shortest) and (longest is None or len(value) <= longest)
 
 
 def _length_violations(value: Any, path: str, shortest: int | None, longest: int | None) -> Iterator[str]:

@@ -81,7 +81,7 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
     entries = [_demand_one(entry) for entry in request["TransactItems"]]
     actions = _read_actions(engine, entries)
     demand_distinct([(action.table.name, action.key) for action in actions])
-    if sum(_payload_bytes(entry) for _, entry in entries) > PAYLOAD_BYTES_MAX:
+    if sum(map(_payload_bytes, actions, entries)) > PAYLOAD_BYTES_MAX:
         raise Validation("Transaction payload size exceeds 4 MB limit")
     token = request.get("ClientRequestToken")
     digest = b"" if token is None else _digest(request)
@@ -166,10 +166,12 @@ def _decide(engine: Engine, transaction: Transaction, actions: list[Action]) -> 
     return changes
 
 
-def _payload_bytes(entry: dict[str, Any]) -> int:
-    """The bytes that a request brings: its item or key, and the values of its expressions."""
-    values = entry.get("ExpressionAttributeValues") or {}
-    return item_size(admit(entry.get("Item") or entry["Key"])) + item_size(admit(values))
+def _payload_bytes(action: Action, entry: tuple[str, dict[str, Any]]) -> int:
+    """The bytes that an action brings: its item or key, and the values of its expressions."""
+    _, given = entry
+    values = given.get("ExpressionAttributeValues")
+    size = action.prepared[1] if isinstance(action, Put) else item_size(admit(given["Key"]))
+    return size if values is None else size + item_size(admit(values))
 
 
 def _digest(request: dict[str, Any]) -> bytes:
