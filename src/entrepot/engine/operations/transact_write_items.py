@@ -120,8 +120,8 @@ def _demand_one(entry: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def _read_actions(engine: Engine, entries: list[tuple[str, dict[str, Any]]]) -> list[Action]:
     """The actions, each checked against its table; what is wrong with one cancels all, by its number."""
     actions: list[Action] = []
-    reasons: list[Reason] = []
-    for kind, entry in entries:
+    refused: dict[int, Reason] = {}
+    for number, (kind, entry) in enumerate(entries):
         placeholders = placeholders_of(entry)
         update = placeholders.update(entry["UpdateExpression"]) if kind == "Update" else None
         condition = None
@@ -142,27 +142,29 @@ def _read_actions(engine: Engine, entries: list[tuple[str, dict[str, Any]]]) -> 
                 else:
                     of_kind = Delete if kind == "Delete" else Check
                     actions.append(of_kind(table, key_bytes, condition, **options))
-            reasons.append(Reason())
         except Validation as error:
-            reasons.append(Reason("ValidationError", error.message))
-    if len(actions) != len(entries):
-        raise TransactionCanceled(reasons)
+            refused[number] = Reason("ValidationError", error.message)
+    _demand_none(refused, len(entries))
     return actions
+
+
+def _demand_none(refused: dict[int, Reason], count: int) -> None:
+    """Cancels a transaction of which any action was refused."""
+    if refused:
+        raise TransactionCanceled([refused.get(number) or Reason() for number in range(count)])
 
 
 def _decide(engine: Engine, transaction: Transaction, actions: list[Action]) -> list[Change]:
     changes: list[Change] = []
-    reasons: list[Reason] = []
-    for action in actions:
+    refused: dict[int, Reason] = {}
+    for number, action in enumerate(actions):
         try:
             changes.append(action.decide(transaction, engine.catalog.in_step(action.table)))
-            reasons.append(Reason())
         except ConditionFailed as error:
-            reasons.append(Reason("ConditionalCheckFailed", error.message, error.item))
+            refused[number] = Reason("ConditionalCheckFailed", error.message, error.item)
         except Validation as error:
-            reasons.append(Reason("ValidationError", error.message))
-    if len(changes) != len(actions):
-        raise TransactionCanceled(reasons)
+            refused[number] = Reason("ValidationError", error.message)
+    _demand_none(refused, len(actions))
     return changes
 
 

@@ -81,7 +81,7 @@ class Catalog:
         transaction.execute(
             "INSERT INTO tables (name, definition) VALUES (?, ?)", (definition.name, _encode(definition))
         )
-        table = Table(transaction.execute("SELECT last_insert_rowid()").get, definition)
+        table = Table(transaction.last_row_id(), definition)
         self._stage(transaction)[table.name] = table
         return table
 

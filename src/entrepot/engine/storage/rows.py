@@ -43,7 +43,7 @@ def put(
         transaction.execute(table.sql_insert, (key, size, expires, stored))
         transaction.grow(table.rows, 1, size)
         if table.maintained:
-            row_id = transaction.execute("SELECT last_insert_rowid()").get
+            row_id = transaction.last_row_id()
             for index in table.maintained:
                 move_entry(transaction, index, None, index.key_of(item, key), row_id)
         return

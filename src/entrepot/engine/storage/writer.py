@@ -38,10 +38,11 @@ Work = Callable[["Transaction"], Any]
 class Transaction:
     """The open transaction of a group, as a piece of work sees it."""
 
-    __slots__ = ("_endings", "_growth", "execute", "now")
+    __slots__ = ("_endings", "_growth", "execute", "last_row_id", "now")
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.execute = connection.cursor().execute
+        self.last_row_id = connection.last_insert_rowid
         self.now = 0.0
         self._growth: dict[str, list[int]] = {}
         self._endings: list[tuple[Callable[[], None], Callable[[], None]]] = []
