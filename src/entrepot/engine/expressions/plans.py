@@ -79,6 +79,18 @@ def plan_for(reading: Reading, names: Mapping[str, str], values: Mapping[str, Va
     return plan
 
 
+def plans_known() -> int:
+    """How many compiled expressions are remembered."""
+    return len(_plans)
+
+
+def forget_plans() -> None:
+    """Forget every expression, as after a start."""
+    _plans.clear()
+    for read in (read_condition, read_update, read_projection):
+        read.cache_clear()
+
+
 _plans: OrderedDict[tuple[Reading, tuple[str | None, ...]], Plan] = OrderedDict()
 
 

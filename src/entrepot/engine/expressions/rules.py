@@ -43,9 +43,9 @@ TYPE_NAMES = frozenset(("S", "N", "B", "NULL", "SS", "BOOL", "L", "BS", "NS", "M
 _LONG_NAMES = {
     "S": "STRING",
     "N": "NUMBER",
-    "B": "BINARY",
+    "B": "Binary",
     "NULL": "NULL",
-    "BOOL": "BOOLEAN",
+    "BOOL": "BOOL",
     "L": "LIST",
     "M": "MAP",
 }
@@ -290,7 +290,8 @@ def _check_change(action: Change, values: Values) -> None:
     if kind not in allowed:
         raise _Refused(
             "Incorrect operand type for operator or function; "
-            f"operator: {action.section}, operand type: {_LONG_NAMES[kind]}"
+            f"operator: {action.section}, operand type: {_LONG_NAMES[kind]}, "
+            f"typeSet: ALLOWED_FOR_{action.section}_OPERAND"
         )
 
 

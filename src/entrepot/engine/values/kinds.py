@@ -179,6 +179,8 @@ _ADMISSIONS: dict[type, Callable[[Any, int], Any]] = {
 def describe(value: Value) -> str:
     """A value as DynamoDB's messages show it: `{S:a}`, `{N:5}`."""
     kind = type_of(value)
+    if kind == "S":
+        return f"{{S:{value}}}"
     if kind == "N":
         return f"{{N:{number_to_text(value)}}}"
     if kind == "BOOL":
