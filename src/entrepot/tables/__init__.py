@@ -19,7 +19,7 @@ page = await Sources(db).of_user(userId).page(limit=20)
 
 from __future__ import annotations
 
-from entrepot.tables.access import Access, first, item, query, update, upsert
+from entrepot.tables.access import Access, first, guarded, item, query, update, upsert
 from entrepot.tables.database import Database, Edit
 from entrepot.tables.errors import (
     AlreadyExists,
@@ -94,6 +94,7 @@ __all__ = [
     "between",
     "first",
     "guard",
+    "guarded",
     "item",
     "provision",
     "query",

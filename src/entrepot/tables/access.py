@@ -46,15 +46,20 @@ def item(*, stale: bool = False, **keys: str) -> Item[Any]:
 
 
 def first(
-    *, descending: bool = False, confirm: bool = False, fallback: Item[Any] | None = None, **keys: Key
+    *, descending: bool = False, confirm: bool = False, fallback: One[Any] | None = None, **keys: Key
 ) -> One[Any]:
     """The first item of a query.
 
-    `confirm` reads the item itself after its index, since indexes lag. `fallback` is the item (its own key, or
-    a guard's) that is read consistently when the index shows nothing yet.
+    `confirm` reads the item itself after its index, since indexes lag. `fallback` is `item(...)` or `guarded(...)`,
+    read consistently when the index shows nothing yet.
     """
     options = {"descending": descending, "confirm": confirm, "fallback": fallback}
     return cast("One[Any]", ReadSpec("first", keys, options))
+
+
+def guarded(**keys: str) -> One[Any]:
+    """The entity that holds a guard: two consistent reads, no index."""
+    return cast("One[Any]", ReadSpec("guarded", keys, {}))
 
 
 def query(
@@ -162,11 +167,16 @@ def _compile(
 ) -> Pattern | UpdatePlan:
     origin = typing.get_origin(answer)
     (result,) = typing.get_args(answer)
-    wanted = {Item: "item(...)", One: "first(...)", Many: "query(...)", Update: "update(...) or upsert(...)"}
+    wanted = {
+        Item: "item(...)",
+        One: "first(...) or guarded(...)",
+        Many: "query(...)",
+        Update: "update(...) or upsert(...)",
+    }
     if isinstance(spec, UpdateSpec) and origin is Update:
         return UpdatePlan.declare(name, spec, model, arguments, doc=doc, file=file, line=line)
-    kinds = {Item: "item", One: "first", Many: "query"}
-    if not isinstance(spec, ReadSpec) or spec.kind != kinds.get(origin):
+    kinds = {"item": Item, "first": One, "guarded": One, "query": Many}
+    if not isinstance(spec, ReadSpec) or kinds[spec.kind] is not origin:
         raise TemplateError(f"a method that answers {answer} returns {wanted[origin]}")
     pattern = Pattern(name, spec, model, result, arguments, doc=inspect.cleandoc(doc), file=file, line=line)
     model.table.patterns.append(pattern)

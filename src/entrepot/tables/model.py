@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, dataclass_transform
 
 import msgspec
 
@@ -25,7 +25,16 @@ _PATH = re.compile(r" - at `\$\.(\w+)")
 _MEASURE_FROM_CHARACTERS = ITEM_BYTES_MAX // 8
 
 
-class Entity(msgspec.Struct, kw_only=True):
+class EntityMeta(msgspec.StructMeta):
+    """Makes every entity's attributes keyword-only, so that they may stand in the order of the document."""
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
+        options.setdefault("kw_only", True)
+        return super().__new__(mcls, name, bases, namespace, **options)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
+class Entity(msgspec.Struct, metaclass=EntityMeta):
     """The base of all entities: a Struct whose attributes are the item's attributes."""
 
 

@@ -132,13 +132,17 @@ class Pattern:
         self.fallback: Fallback | None = None
         self.type_filter = False
         self.narrowed: dict[type, Result] = {}
-        self._compile_keys(spec)
-        self._compile_options(spec)
+        if spec.kind == "guarded":
+            self.fallback = Fallback(self, spec)
+            self.keys = self.fallback.keys
+        else:
+            self._compile_keys(spec)
+            self._compile_options(spec)
         self._check_arguments()
         self._check_projection()
         for other in self.table.models.values():
             self.prove_against(other)
-        self.request = self._request() if self.kind != "item" else {}
+        self.request = {} if self.kind in ("item", "guarded") else self._request()
 
     # -- keys
 
@@ -245,7 +249,7 @@ class Pattern:
 
     def prove_against(self, other: Model[Any]) -> None:
         """A list may not hold items of another entity unnoticed."""
-        if self.kind == "item" or other in self.members or not self._could_answer(other):
+        if self.kind in ("item", "guarded") or other in self.members or not self._could_answer(other):
             return
         if self.table.type_attribute is not None:
             self.type_filter = True
@@ -328,13 +332,16 @@ class Fallback:
     __slots__ = ("guard", "keys")
 
     def __init__(self, pattern: Pattern, spec: Any) -> None:
-        if not isinstance(spec, ReadSpec) or spec.kind != "item":
-            raise TemplateError("a fallback is an item(...), read by its key")
+        if not isinstance(spec, ReadSpec) or spec.kind not in ("item", "guarded"):
+            raise TemplateError("a fallback is an item(...), read by its key, or guarded(...), by a guard")
         table, model = pattern.table, pattern.model
         if set(spec.keys) != set(table.key_names):
             raise TemplateError(f"a fallback names the keys {' '.join(table.key_names)}")
-        shapes: list[tuple[Guard | None, Mapping[str, Template]]] = [(None, model.templates)]
-        shapes += [(declared, declared.templates) for declared in model.guards]
+        shapes: list[tuple[Guard | None, Mapping[str, Template]]] = []
+        if spec.kind == "item":
+            shapes = [(None, model.templates)]
+        else:
+            shapes = [(declared, declared.templates) for declared in model.guards]
         error: TemplateError | None = None
         for declared, templates in shapes:
             try:
@@ -347,7 +354,7 @@ class Fallback:
                 continue
             self.guard = declared
             return
-        raise TemplateError(f"the fallback is neither the key of {model.name} nor one of its guards: {error}")
+        raise TemplateError(f"{model.name} has no such {'key' if spec.kind == 'item' else 'guard'}: {error}")
 
 
 def _members(result: Any, model: Model[Any]) -> list[Model[Any]]:

@@ -324,6 +324,8 @@ class _Query:
 
 async def _look_up(db: Database, pattern: Pattern, values: dict[str, Any]) -> NativeItem | None:
     """The first live item that an index shows, else what the fallback finds by key."""
+    if pattern.kind == "guarded" and pattern.fallback is not None:
+        return await _fall_back(db, pattern, pattern.fallback, values, None)
     query = _Query(Many(db, pattern, values))
     found = await query.first()
     if found is not None:
@@ -344,7 +346,9 @@ async def _fall_back(
         found = await _read(db, pattern, found["of"])
     if found is None or pattern.model.expired(found, db.now()):
         return None
-    # The key leads to the item, but it must be one that the index would have shown.
+    # The key leads to the item, but it must be one that the index would have shown, or that holds the guard.
+    if partition is None:
+        return found if fallback.guard is not None and fallback.guard.build(found) == key else None
     return found if _index_value(pattern, found) == partition else None
 
 

@@ -1,0 +1,1 @@
+"""People, sessions, keys, audit."""

@@ -1,0 +1,1 @@
+"""Webhooks arrive, are kept, filtered, reshaped and delivered."""
