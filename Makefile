@@ -32,7 +32,7 @@ bench: $(READY) $(ASSETS)
 	@set -e; for bench in bench/*.py; do echo "== $$bench"; $(BIN)/python $$bench; done
 
 docs: $(READY)
-	@$(BIN)/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "site/index.html"
 
 format: $(READY)

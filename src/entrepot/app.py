@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from entrepot.clock import Clock
 from entrepot.datadir import DataDir
 from entrepot.engine import Engine
+from entrepot.engine.server import STORE_NAME
 from entrepot.http.caller import token_authenticator
 from entrepot.http.peer import Peers
 from entrepot.settings import Core, Section, Settings, SettingsError
@@ -76,7 +77,8 @@ def connector(core: Core, data: DataDir, clock: Clock) -> Connector:
     """How the store of these settings is opened."""
 
     async def embedded() -> OpenStore:
-        return await Engine.open(data.store_path, clock=lambda: clock.epoch_ms() / 1000)
+        # The file that `entrepot dynamo` opens too, so that one can look at the other's data.
+        return await Engine.open(data.path / STORE_NAME, clock=lambda: clock.epoch_ms() / 1000)
 
     if core.store == "embedded":
         return embedded

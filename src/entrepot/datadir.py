@@ -26,11 +26,6 @@ class DataDir:
         self.path = Path(path)
         self._lock: IO[str] | None = None
 
-    @property
-    def store_path(self) -> Path:
-        """Where the embedded store is."""
-        return self.path / "store.sqlite"
-
     def open(self) -> None:
         """Make it where it is missing; refuse one that can't be written, or that a newer program wrote."""
         try:

@@ -24,7 +24,7 @@ def test_up_says_where_it_is_and_every_line_is_true(tmp_path: Path) -> None:
         opened, tried = (line.split()[-1] for line in (up.banner[1], up.banner[-2]))
         assert httpx.get(opened).status_code == 200
         assert httpx.get(tried).json() == {"status": "ready", "parts": {"store": "ok"}}
-        assert (tmp_path / "data" / "store.sqlite").exists()
+        assert (tmp_path / "data" / "dynamo.db").exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -85,12 +85,12 @@ def test_a_data_directory_that_can_not_be_used_is_one_line(tmp_path: Path) -> No
 
 def test_a_store_that_can_not_be_opened_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "store.sqlite").write_bytes(b"this is no database" * 1000)
+    (tmp_path / "data" / "dynamo.db").write_bytes(b"this is no database" * 1000)
 
     found = entrepot("up", "--port", "0", directory=tmp_path)
 
     assert (found.returncode, found.stderr.count("\n")) == (1, 1)
-    assert "store.sqlite" in found.stderr
+    assert "dynamo.db" in found.stderr
 
 
 def test_data_of_a_newer_program_is_refused(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_settings_come_from_the_file_of_the_directory(tmp_path: Path) -> None:
         assert httpx.get(f"{up.url}/metrics", headers={**outside, **token}).status_code == 200
         wrong = {"authorization": "Bearer another-admin-token"}
         assert httpx.get(f"{up.url}/metrics", headers={**outside, **wrong}).status_code == 401
-    assert (tmp_path / "elsewhere" / "store.sqlite").exists()
+    assert (tmp_path / "elsewhere" / "dynamo.db").exists()
 
 
 def test_logs_are_json_when_nobody_watches(tmp_path: Path) -> None:

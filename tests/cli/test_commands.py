@@ -48,7 +48,7 @@ def test_doctor_finds_a_sound_installation_sound(tmp_path: Path) -> None:
 
 def test_doctor_names_what_is_wrong_and_ends_with_1(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir(mode=0o755)
-    (tmp_path / "data" / "store.sqlite").write_bytes(b"this is no database" * 1000)
+    (tmp_path / "data" / "dynamo.db").write_bytes(b"this is no database" * 1000)
 
     found = entrepot("doctor", "--port", "0", directory=tmp_path)
 

@@ -18,7 +18,7 @@ from entrepot.http.problems import MEDIA_TYPE, NotFound, Unavailable
 from entrepot.web.assets import BUILT, CACHE_CONTROL, OWN, Asset, Assets
 
 DOCS_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 BUNDLE = "swagger-ui-bundle.js"
