@@ -11,7 +11,6 @@ import base64
 import binascii
 import datetime as dt
 import http.client
-import inspect
 import json
 import os
 import urllib.parse
@@ -25,6 +24,10 @@ from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
+
+from entrepot.engine import Engine
+from entrepot.engine.errors import DynamoError
+from entrepot.engine.wire import Wire, describe_error
 
 REGION = os.environ.get("AWS_REGION", "us-east-1")
 TARGET_PREFIX = "DynamoDB_20120810."
@@ -51,31 +54,21 @@ class InProcess:
     """The engine and its wire codec in this process, on a loop of their own."""
 
     def __init__(self) -> None:
-        from entrepot.engine import Engine
-        from entrepot.engine.wire import Wire
-
         self._runner = Runner()
-        self._engine = self._runner.run(_settled(Engine.open(":memory:")))
+        self._engine = self._runner.run(Engine.open(":memory:"))
         self._wire = Wire(self._engine)
 
     def send(self, operation: str, payload: Any) -> Answer:
-        from entrepot.engine.errors import DynamoError
-
+        # A copy, as over a wire: whatever the engine does to a request must not reach the test's.
+        copied = json.loads(json.dumps(payload))
         try:
-            # A copy, as over a wire: whatever the engine does to a request must not reach the test's.
-            return Answer(
-                self._runner.run(_settled(self._wire.call_json(operation, json.loads(json.dumps(payload)))))
-            )
+            return Answer(self._runner.run(self._wire.call_json(operation, copied)))
         except DynamoError as error:
-            return Answer(self._wire.error_json(error), error.type, error.message)
+            return Answer(describe_error(error), error.type, error.message)
 
     def close(self) -> None:
-        self._runner.run(_settled(self._engine.close()))
+        self._runner.run(self._engine.close())
         self._runner.close()
-
-
-async def _settled(value: Any) -> Any:
-    return await value if inspect.isawaitable(value) else value
 
 
 class Boto:
