@@ -123,7 +123,7 @@ def _read_null(value: Any, depth: int) -> None:
 
 def _read_list(value: Any, depth: int) -> list[Any]:
     _demand_list(value)
-    if depth > DEPTH_MAX:
+    if depth >= DEPTH_MAX and value:
         raise Validation(NESTED_TOO_DEEP)
     return [from_wire(_demand_attribute(element), depth + 1) for element in value]
 
@@ -136,7 +136,7 @@ def _read_map(value: Any, depth: int) -> dict[str, Any]:
                 "com.amazonaws.dynamodb.v20120810.AttributeValue>"
             )
         raise Serialization("Unexpected field type")
-    if depth > DEPTH_MAX:
+    if depth >= DEPTH_MAX and value:
         raise Validation(NESTED_TOO_DEEP)
     return {name: from_wire(_demand_attribute(element), depth + 1) for name, element in value.items()}
 

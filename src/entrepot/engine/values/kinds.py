@@ -13,7 +13,10 @@ Value = Any
 Item = dict[str, Any]
 
 DEPTH_MAX = 32
-NESTED_TOO_DEEP = "Nesting Levels have exceeded supported limits"
+NESTED_TOO_DEEP = (
+    "Nesting Levels have exceeded supported limits: "
+    "Attributes in the item have nested levels beyond supported limit"
+)
 
 _SCALAR_TYPES: dict[type, str] = {
     str: "S",
@@ -129,7 +132,7 @@ def _admit_number(value: Number, depth: int) -> Number:
 
 
 def _admit_list(value: list[Any], depth: int) -> list[Any]:
-    if depth > DEPTH_MAX:
+    if depth >= DEPTH_MAX and value:
         raise Validation(NESTED_TOO_DEEP)
     admitted = [admit_value(element, depth + 1) for element in value]
     same = all(one is other for one, other in zip(admitted, value, strict=True))
@@ -137,7 +140,7 @@ def _admit_list(value: list[Any], depth: int) -> list[Any]:
 
 
 def _admit_map(value: dict[str, Any], depth: int) -> dict[str, Any]:
-    if depth > DEPTH_MAX:
+    if depth >= DEPTH_MAX and value:
         raise Validation(NESTED_TOO_DEEP)
     admitted = {name: admit_value(element, depth + 1) for name, element in value.items()}
     for name, element in value.items():

@@ -46,7 +46,7 @@ def _weigh(value: Any, kind: type, depth: int) -> int:
         return size_of(value) if plain else _NOT_PLAIN
     if kind is bytes:
         return len(value)
-    if depth > DEPTH_MAX:
+    if depth >= DEPTH_MAX:
         return _NOT_PLAIN
     if kind is dict:
         return 3 + len(value) + _weigh_map(value, depth + 1)
