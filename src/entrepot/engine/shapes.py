@@ -17,6 +17,7 @@ from entrepot.engine.errors import Serialization, Validation
 from entrepot.engine.values import Invalid, from_wire
 
 VIOLATIONS_MAX = 10
+NAME_SHORTEST, NAME_LONGEST = 3, 255
 _DYNAMO = "com.amazonaws.dynamodb.v20120810."
 
 
@@ -315,6 +316,21 @@ class Record(Shape):
         if broken:
             word = "error" if len(broken) == 1 else "errors"
             raise Validation(f"{len(broken)} validation {word} detected: {'; '.join(broken)}")
+
+
+class TableRecord(Record):
+    """The request of a call about a table, which tells of a wrong name in words of its own, before all else."""
+
+    def check(self, request: dict[str, Any]) -> None:
+        name = request.get("TableName")
+        if name is None:
+            raise Validation("The parameter 'TableName' is required but was not present in the request")
+        if not NAME_SHORTEST <= len(name) <= NAME_LONGEST:
+            raise Validation(
+                f"TableName must be at least {NAME_SHORTEST} characters long and at most {NAME_LONGEST} "
+                f"characters long"
+            )
+        super().check(request)
 
 
 def _member_violations(shape: Shape, value: Any, path: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from entrepot.engine.operations import fields
 from entrepot.engine.operations.describe_table import describe
 from entrepot.engine.operations.operation import Operation
 from entrepot.engine.schema import Definition, IndexDefinition, KeyPart
-from entrepot.engine.shapes import Flag, ListOf, Record, Shape, Text, Whole
+from entrepot.engine.shapes import Flag, ListOf, Record, Shape, TableRecord, Text, Whole
 from entrepot.engine.storage import Transaction, rows
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ TAGS = ListOf(
     )
 )
 
-SHAPE = Record(
+SHAPE = TableRecord(
     "CreateTableInput",
     {
         "TableName": fields.TABLE_NAME,

@@ -8,13 +8,13 @@ from entrepot.engine.errors import Validation
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.describe_table import describe
 from entrepot.engine.operations.operation import Operation
-from entrepot.engine.shapes import Record
+from entrepot.engine.shapes import TableRecord
 from entrepot.engine.storage import Transaction
 
 if TYPE_CHECKING:
     from entrepot.engine.engine import Engine
 
-SHAPE = Record("DeleteTableInput", {"TableName": fields.TABLE_NAME})
+SHAPE = TableRecord("DeleteTableInput", {"TableName": fields.TABLE_NAME})
 
 
 async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:

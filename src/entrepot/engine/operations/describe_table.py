@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.operation import Operation
 from entrepot.engine.schema import Index, IndexDefinition, KeyPart, Table
-from entrepot.engine.shapes import Record
+from entrepot.engine.shapes import TableRecord
 from entrepot.engine.values import image, item_size
 
 if TYPE_CHECKING:
     from entrepot.engine.engine import Engine
 
-SHAPE = Record("DescribeTableInput", {"TableName": fields.TABLE_NAME})
+SHAPE = TableRecord("DescribeTableInput", {"TableName": fields.TABLE_NAME})
 
 SAMPLE_ENTRIES = 20
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.operation import Operation
-from entrepot.engine.shapes import Record
+from entrepot.engine.shapes import TableRecord
 
 if TYPE_CHECKING:
     from entrepot.engine.engine import Engine
 
-SHAPE = Record("DescribeTimeToLiveInput", {"TableName": fields.TABLE_NAME})
+SHAPE = TableRecord("DescribeTimeToLiveInput", {"TableName": fields.TABLE_NAME})
 
 
 def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
