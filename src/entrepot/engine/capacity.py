@@ -67,7 +67,8 @@ class Consumed:
         """Counts the change of one item whose larger image has this size."""
         self.write(write_units(size) * factor)
         for index in self.table.maintained:
-            self.write(index_write_units(index, before, after) * factor, index)
+            # A transaction costs twice on the table only.
+            self.write(index_write_units(index, before, after), index)
 
     def answer(self, wanted: str, *, transaction: bool = False) -> dict[str, Any]:
         """The ConsumedCapacity of an answer; `wanted` is TOTAL or INDEXES."""
