@@ -16,6 +16,7 @@ from entrepot.engine.operations.writing import (
     placeholders_of,
     read_condition,
     shows_old_on_failure,
+    table_for_item,
 )
 from entrepot.engine.shapes import Record, Text
 from entrepot.engine.values import ITEM_BYTES_MAX, item_size
@@ -47,7 +48,7 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
     if len(request) > 2:
         condition = _read_options(request)
     action = Put(
-        engine.table(request["TableName"]),
+        table_for_item(engine, request["TableName"], request["Item"]),
         request["Item"],
         condition,
         shows_old_on_failure=shows_old_on_failure(request),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from entrepot.engine.actions import Action, Change, Condition
+from entrepot.engine.actions import ITEM_TOO_LARGE, Action, Change, Condition
 from entrepot.engine.capacity import Consumed
+from entrepot.engine.errors import Refused, Validation
 from entrepot.engine.expressions import Placeholders
 from entrepot.engine.legacy import check_mixing, condition_of_expected
 from entrepot.engine.schema import Table
 from entrepot.engine.storage import Transaction
+from entrepot.engine.values import ITEM_BYTES_MAX, Item, prepare
 
 if TYPE_CHECKING:
     from entrepot.engine.engine import Engine
@@ -27,6 +29,21 @@ def read_condition(request: dict[str, Any], placeholders: Placeholders) -> Condi
     if expected is not None:
         return condition_of_expected(expected, request.get("ConditionalOperator"))
     return None
+
+
+def table_for_item(engine: Engine, name: str, item: Item) -> Table:
+    """The table that an item is for; where there is none, what is wrong with the item is told first."""
+    try:
+        return engine.table(name)
+    except Refused:
+        demand_item(item)
+        raise
+
+
+def demand_item(item: Item) -> None:
+    """Raises what is wrong with an item whatever its table."""
+    if prepare(item)[1] > ITEM_BYTES_MAX:
+        raise Validation(ITEM_TOO_LARGE)
 
 
 def placeholders_of(request: dict[str, Any]) -> Placeholders:
