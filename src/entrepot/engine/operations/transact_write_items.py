@@ -19,7 +19,13 @@ from entrepot.engine.operations.operation import Operation
 from entrepot.engine.operations.reading import admit_key
 from entrepot.engine.operations.transact_get_items import demand_distinct
 from entrepot.engine.operations.update_item import demand_keys_untouched
-from entrepot.engine.operations.writing import measure_collection, placeholders_of, shows_old_on_failure
+from entrepot.engine.operations.writing import (
+    demand_item,
+    measure_collection,
+    placeholders_of,
+    shows_old_on_failure,
+    table_for_item,
+)
 from entrepot.engine.shapes import ListOf, Record, Shape, Text
 from entrepot.engine.storage import Transaction
 from entrepot.engine.values import image, item_size
@@ -32,6 +38,7 @@ ACTIONS_MAX = 100
 PAYLOAD_BYTES_MAX = 4 * 1024 * 1024
 TOKEN_SECONDS = 600
 
+_EMPTY_KEY = "The AttributeValue for a key attribute cannot contain an empty"
 _ACTIONS = ("ConditionCheck", "Put", "Delete", "Update")
 
 _COMMON: dict[str, Shape] = {
@@ -128,13 +135,16 @@ def _read_actions(engine: Engine, entries: list[tuple[str, dict[str, Any]]]) -> 
         if entry.get("ConditionExpression") is not None:
             condition = placeholders.condition(entry["ConditionExpression"], "ConditionExpression")
         placeholders.finish()
-        table = engine.table(entry["TableName"])
+        if kind == "Put":
+            table = table_for_item(engine, entry["TableName"], entry["Item"])
+        else:
+            key = admit_key(entry["Key"])
+            table = engine.table(entry["TableName"])
         options = {"shows_old_on_failure": shows_old_on_failure(entry)}
         try:
             if kind == "Put":
                 actions.append(Put(table, entry["Item"], condition, **options))
             else:
-                key = admit_key(entry["Key"])
                 key_bytes = table.demand_key(key)
                 if update is not None:
                     demand_keys_untouched(table, update)
@@ -143,6 +153,10 @@ def _read_actions(engine: Engine, entries: list[tuple[str, dict[str, Any]]]) -> 
                     of_kind = Delete if kind == "Delete" else Check
                     actions.append(of_kind(table, key_bytes, condition, **options))
         except Validation as error:
+            if kind == "Put":
+                demand_item(entry["Item"])
+            if _EMPTY_KEY in error.message:
+                raise
             refused[number] = Reason("ValidationError", error.message)
     _demand_none(refused, len(entries))
     return actions
