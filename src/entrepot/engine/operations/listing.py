@@ -129,13 +129,10 @@ def demand_select(request: dict[str, Any], *, projects: bool) -> None:
     if select is None:
         return
     if select == "ALL_PROJECTED_ATTRIBUTES" and request.get("IndexName") is None:
-        raise Validation(
-            f"{_INVALID}ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
-        )
+        raise Validation("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
     if select == "SPECIFIC_ATTRIBUTES" and not projects:
         raise Validation(
-            f"{_INVALID}Must specify the AttributesToGet or ProjectionExpression when choosing to get "
-            f"SPECIFIC_ATTRIBUTES"
+            "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
         )
     if projects and select != "SPECIFIC_ATTRIBUTES":
         form = (
