@@ -80,14 +80,10 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
 
 def _demand_one(entry: dict[str, Any]) -> None:
     """An entry is a put or a delete, of valid attribute values."""
-    if len(entry) > 1:
+    if len(entry) != 1:
         raise Validation(
             "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported "
             "datatypes"
-        )
-    if not entry:
-        raise Validation(
-            "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
         )
     if "PutRequest" in entry:
         item = admit(entry["PutRequest"]["Item"])
