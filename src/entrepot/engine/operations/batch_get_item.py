@@ -95,6 +95,10 @@ class _Read:
             self.consumed.read(read_units(0 if row is None else row[0], consistent=self.consistent))
             if row is None:
                 continue
+            if row[0] > budget:
+                budget = 0
+                self.left.append(key)
+                continue
             budget -= row[0]
             item = image.decode(row[1])
             self.items.append(item if self.project is None else self.project(item))
