@@ -68,13 +68,13 @@ class Range:
 class Page:
     """A page being read."""
 
-    __slots__ = ("_filter", "_limit", "_range", "bytes_read", "items", "last", "scanned")
+    __slots__ = ("_filter", "bytes_read", "items", "last", "limit", "range", "scanned")
 
     def __init__(
         self, range_: Range, *, limit: int | None = None, keep: Callable[[Item], bool] | None = None
     ) -> None:
-        self._range = range_
-        self._limit = limit
+        self.range = range_
+        self.limit = limit
         self._filter = keep
         self.items: list[Item] = []
         self.scanned = 0
@@ -84,18 +84,19 @@ class Page:
 
     async def read(self, engine: Engine) -> None:
         if not self.read_some(engine.read, IN_PLACE_ITEMS):
-            await engine.in_thread(self._read_rest)
+            await engine.in_thread(self.read_rest)
 
-    def _read_rest(self, execute: Execute) -> None:
+    def read_rest(self, execute: Execute) -> None:
+        """Reads the page to its end without a pause."""
         while not self.read_some(execute, THREAD_ITEMS):
             pass
 
     def read_some(self, execute: Execute, count: int) -> bool:
         """Reads on; True when the page is complete."""
-        if self._limit is not None:
-            count = min(count, self._limit - self.scanned)
-        rows = self._range.rows(execute, count)
-        shown = self._range.shown
+        if self.limit is not None:
+            count = min(count, self.limit - self.scanned)
+        rows = self.range.rows(execute, count)
+        shown = self.range.shown
         for _, size, stored in rows:
             item = image.decode(stored)
             if shown is not None:
@@ -105,7 +106,7 @@ class Page:
             self.bytes_read += size
             if self._filter is None or self._filter(item):
                 self.items.append(item)
-            if self.scanned == self._limit or self.bytes_read >= PAGE_BYTES_MAX:
+            if self.scanned == self.limit or self.bytes_read >= PAGE_BYTES_MAX:
                 self.last = item
                 return True
         return len(rows) < count
