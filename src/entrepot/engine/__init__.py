@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from entrepot.engine.chaos import Chaos, ChaosError
 from entrepot.engine.engine import Engine
 from entrepot.engine.errors import DynamoError
 from entrepot.engine.storage import StoreDamaged, StoreError, StoreTooNew
 
-__all__ = ["DynamoError", "Engine", "StoreDamaged", "StoreError", "StoreTooNew"]
+__all__ = ["Chaos", "ChaosError", "DynamoError", "Engine", "StoreDamaged", "StoreError", "StoreTooNew"]

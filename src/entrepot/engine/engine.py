@@ -13,8 +13,9 @@ from typing import Any, Self, TypeVar
 import apsw
 
 from entrepot.engine import keys
+from entrepot.engine.chaos import Chaos, RunningChaos
 from entrepot.engine.errors import Refused, table_not_found
-from entrepot.engine.heat import Heat
+from entrepot.engine.heat import WINDOW_SECONDS, Heat
 from entrepot.engine.operations import OPERATIONS
 from entrepot.engine.reaper import Reaper
 from entrepot.engine.schema import Table
@@ -45,14 +46,21 @@ class Engine:
         self._threads: ThreadPoolExecutor | None = None
         self._thread_reader: apsw.Connection | None = None
         self.heat: Heat | None = None
+        self.chaos: RunningChaos | None = None
         self.reaper = Reaper(self)
 
     @classmethod
     async def open(
-        cls, path: str | Path = MEMORY, *, clock: Callable[[], float] = time.time, region: str = REGION
+        cls,
+        path: str | Path = MEMORY,
+        *,
+        clock: Callable[[], float] = time.time,
+        region: str = REGION,
+        chaos: Chaos | str | None = None,
     ) -> Self:
         """Opens a store, or makes it; raises StoreError with the reason where it can't be used."""
         engine = cls(path, clock=clock, region=region)
+        engine.set_chaos(chaos)
         engine.reaper.start()
         return engine
 
@@ -64,10 +72,26 @@ class Engine:
         known.shape.check(request)
         try:
             if known.answers_at_once:
-                return known.run(self, request)  # type: ignore[no-any-return]
-            return await known.run(self, request)  # type: ignore[no-any-return]
+                answer: dict[str, Any] = known.run(self, request)
+            else:
+                answer = await known.run(self, request)
         except apsw.Error as error:
             raise explain(error) from error
+        if self.chaos is not None:
+            await self.chaos.delay(request)
+        return answer
+
+    def set_chaos(self, chaos: Chaos | str | None) -> None:
+        """Makes the engine unkind from now on, begins anew with its seed, or, with None, makes it kind again."""
+        settings = Chaos.parse(chaos) if isinstance(chaos, str) else chaos
+        self.chaos = None if settings is None else RunningChaos(settings, self.clock)
+        journal = None if self.chaos is None else self.chaos.journal
+        self.writer.transaction.witness = None if journal is None else journal.note
+
+    def enable_heat(self, *, throttles: bool = False, window_seconds: int = WINDOW_SECONDS) -> Heat:
+        """Begins to count units by partition key, and, when asked to, to refuse what is over the ceilings."""
+        self.heat = Heat(self.clock, throttles=throttles, window_seconds=window_seconds)
+        return self.heat
 
     def table(self, name: str) -> Table:
         """The table that a request names, by its name or its ARN."""
@@ -84,6 +108,10 @@ class Engine:
 
     def read_item(self, table: Table, key: bytes, *, consistent: bool) -> tuple[int, bytes] | None:
         """Size and image of one item, or None."""
+        if self.chaos is not None and not consistent:
+            before = self.chaos.item_before(table, key)
+            if before is not None:
+                return before[0]
         row: tuple[int, bytes] | None = self.read(table.sql_get, (key,)).get
         return row
 

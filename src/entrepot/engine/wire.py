@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from entrepot.engine.chaos.resets import cut_off
 from entrepot.engine.engine import Engine
 from entrepot.engine.errors import (
     ConditionFailed,
@@ -22,6 +23,7 @@ from entrepot.engine.errors import (
     TransactionCanceled,
 )
 from entrepot.engine.operations import OPERATIONS
+from entrepot.engine.throttling import OverCapacity
 from entrepot.engine.values import item_to_wire
 from entrepot.engine.wire_answers import ANSWERS, as_wire
 
@@ -101,7 +103,11 @@ class WireApp:
         ):
             await _respond(send, 404, b"<UnknownOperationException/>\n", [])
             return
-        status, answer = await self._answer(scope, headers, body)
+        answered = await self._answer(scope, headers, body)
+        if answered is None:
+            await cut_off(receive, send)
+            return
+        status, answer = answered
         extra = [(b"content-type", content_type or b"application/json")]
         if b"origin" in headers:
             extra.append((b"access-control-allow-origin", b"*"))
@@ -110,7 +116,11 @@ class WireApp:
             extra.append((b"content-encoding", b"gzip"))
         await _respond(send, status, answer, extra)
 
-    async def _answer(self, scope: Scope, headers: dict[bytes, bytes], body: bytes) -> tuple[int, bytes]:
+    async def _answer(
+        self, scope: Scope, headers: dict[bytes, bytes], body: bytes
+    ) -> tuple[int, bytes] | None:
+        """Status and body of the answer; None where the connection is to be cut off instead."""
+        reset = None
         try:
             try:
                 decoded = _decode(body) if body else None
@@ -118,16 +128,22 @@ class WireApp:
                 raise Serialization("") from None
             operation = _operation(headers)
             self._authenticate(scope, body)
-            return 200, _encode(await self._wire.call_json(operation, decoded))
+            chaos = self._wire.engine.chaos
+            if chaos is not None:
+                reset = chaos.reset(decoded)
+                if reset == "before":
+                    return None
+            answer = 200, _encode(await self._wire.call_json(operation, decoded))
         except DynamoError as error:
-            return error.status, _encode(describe_error(error))
+            answer = error.status, _encode(describe_error(error, self._wire.engine.arn))
         except Exception:
             # The edge of a request: whatever went wrong, the sender gets an answer, and the log the reason.
             log.exception("a request failed in a way that it must not")
-            return 500, _encode(describe_error(Internal("The request failed; see the log of the server")))
+            answer = 500, _encode(describe_error(Internal("The request failed; see the log of the server")))
+        return None if reset == "after" else answer
 
 
-def describe_error(error: DynamoError) -> dict[str, Any]:
+def describe_error(error: DynamoError, arn: Callable[[str], str] = str) -> dict[str, Any]:
     """An error as its body on the wire."""
     body: dict[str, Any] = {"__type": _NAMESPACES.get(error.type, _DYNAMO) + error.type}
     if isinstance(error, Serialization):
@@ -138,6 +154,10 @@ def describe_error(error: DynamoError) -> dict[str, Any]:
         body["CancellationReasons"] = [_describe_reason(reason) for reason in error.reasons]
     elif error.message:
         body["message"] = error.message
+    if isinstance(error, OverCapacity):
+        resource = arn(error.table) if error.index is None else f"{arn(error.table)}/index/{error.index}"
+        name = "throttlingReasons" if error.type == "ThrottlingException" else "ThrottlingReasons"
+        body[name] = [{"reason": error.reason, "resource": resource}]
     if isinstance(error, ConditionFailed) and error.item is not None:
         body["Item"] = item_to_wire(dict(error.item))
     return body

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from entrepot.engine.capacity import Consumed, read_units
-from entrepot.engine.errors import Validation
+from entrepot.engine.chaos import RunningChaos
+from entrepot.engine.errors import Throttled, Validation
+from entrepot.engine.heat import Heat
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.operation import Operation
 from entrepot.engine.operations.reading import admit_key, read_projection
@@ -51,6 +53,10 @@ def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
     reads = [_Read(engine, name, wanted) for name, wanted in wanted_items.items()]
     for read in reads:
         read.demand_keys(engine)
+    if engine.chaos is not None:
+        _unsettle(engine.chaos, reads)
+    if engine.heat is not None:
+        _demand_room(engine.heat, reads)
     responses: dict[str, list[Item]] = {}
     unprocessed: dict[str, Any] = {}
     budget = ANSWER_BYTES_MAX
@@ -77,6 +83,7 @@ class _Read:
         self.consistent = wanted.get("ConsistentRead") is True
         self.items: list[Item] = []
         self.left: list[Item] = []
+        self.kept_back: set[bytes] = set()
 
     def demand_keys(self, engine: Engine) -> None:
         self.table = engine.table(self.name)
@@ -88,11 +95,16 @@ class _Read:
     def carry_out(self, engine: Engine, budget: int) -> int:
         """Reads the items while the answer has room; says how much room is left."""
         for key, key_bytes in zip(self.keys, self.key_bytes, strict=True):
-            if budget <= 0:
+            if budget <= 0 or key_bytes in self.kept_back:
                 self.left.append(key)
                 continue
             row = engine.read_item(self.table, key_bytes, consistent=self.consistent)
-            self.consumed.read(read_units(0 if row is None else row[0], consistent=self.consistent))
+            size = 0 if row is None else row[0]
+            self.consumed.read(read_units(size, consistent=self.consistent))
+            if engine.heat is not None:
+                engine.heat.read(
+                    self.table, None, key[self.table.hash.name], size, consistent=self.consistent
+                )
             if row is None:
                 continue
             if row[0] > budget:
@@ -103,6 +115,29 @@ class _Read:
             item = image.decode(row[1])
             self.items.append(item if self.project is None else self.project(item))
         return budget
+
+
+def _unsettle(chaos: RunningChaos, reads: list[_Read]) -> None:
+    for read in reads:
+        chaos.refuse(read.table)
+    wanted = [(read, key) for read in reads for key in read.key_bytes]
+    for number in chaos.left_over([read.table for read, _ in wanted]):
+        read, key = wanted[number]
+        read.kept_back.add(key)
+
+
+def _demand_room(heat: Heat, reads: list[_Read]) -> None:
+    """Keeps back the keys of partitions that are too hot; when all are, the batch is refused."""
+    refusal: Throttled | None = None
+    for read in reads:
+        for key, key_bytes in zip(read.keys, read.key_bytes, strict=True):
+            try:
+                heat.demand_read_room(read.table, None, key[read.table.hash.name])
+            except Throttled as error:
+                refusal = error
+                read.kept_back.add(key_bytes)
+    if refusal is not None and all(len(read.kept_back) == len(read.keys) for read in reads):
+        raise refusal
 
 
 OPERATION = Operation("BatchGetItem", SHAPE, run, answers_at_once=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from entrepot.engine.actions import ITEM_TOO_LARGE, Action, Delete, Put
+from entrepot.engine.actions import ITEM_TOO_LARGE, Action, Change, Delete, Put
 from entrepot.engine.capacity import Consumed
-from entrepot.engine.errors import Validation
+from entrepot.engine.errors import Throttled, Validation
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.operation import Operation
 from entrepot.engine.operations.reading import admit_key
-from entrepot.engine.operations.writing import carry_out, measure_collection
+from entrepot.engine.operations.writing import measure_collection, submit
 from entrepot.engine.schema import NO_MATCH, Table
 from entrepot.engine.shapes import ListOf, MapOf, Record, Text
 from entrepot.engine.values import ITEM_BYTES_MAX, Item, item_size
@@ -58,8 +58,13 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
     if sum(len(entries) for entries in wanted.values()) > ACTIONS_MAX:
         raise Validation("Too many items requested for the BatchWriteItem call")
     actions = [action for name, entries in wanted.items() for action in _actions(engine.table(name), entries)]
-    changes = await asyncio.gather(*(carry_out(engine, action) for action in actions))
-    answer: dict[str, Any] = {"UnprocessedItems": {}}
+    left: set[int] = set()
+    if engine.chaos is not None:
+        for table in {action.table.name: action.table for action in actions}.values():
+            engine.chaos.refuse(table, writing=True, batch=True)
+        left = engine.chaos.left_over([action.table for action in actions])
+    changes = await _carry_out(engine, actions, left)
+    answer: dict[str, Any] = {"UnprocessedItems": _left_entries(wanted, left) if left else {}}
     capacity = request.get("ReturnConsumedCapacity", "NONE")
     if capacity != "NONE":
         consumed: dict[str, Consumed] = {}
@@ -76,6 +81,36 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
                 )
         answer["ItemCollectionMetrics"] = metrics
     return answer
+
+
+async def _carry_out(engine: Engine, actions: list[Action], left: set[int]) -> list[Change]:
+    """Carries out all but what is left over; what is throttled is left over too."""
+    numbers = [number for number in range(len(actions)) if number not in left]
+    outcomes = await asyncio.gather(
+        *(submit(engine, actions[number]) for number in numbers), return_exceptions=True
+    )
+    changes: list[Change] = []
+    for number, outcome in zip(numbers, outcomes, strict=True):
+        if isinstance(outcome, Throttled):
+            left.add(number)
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            changes.append(outcome)
+    refusals = [outcome for outcome in outcomes if isinstance(outcome, Throttled)]
+    if refusals and not changes:
+        raise refusals[0]
+    return changes
+
+
+def _left_entries(wanted: dict[str, list[dict[str, Any]]], left: set[int]) -> dict[str, list[dict[str, Any]]]:
+    """The entries with these numbers, as the request had them."""
+    unprocessed: dict[str, list[dict[str, Any]]] = {}
+    named = [(name, entry) for name, entries in wanted.items() for entry in entries]
+    for number in sorted(left):
+        name, entry = named[number]
+        unprocessed.setdefault(name, []).append(entry)
+    return unprocessed
 
 
 def _demand_one(entry: dict[str, Any]) -> None:

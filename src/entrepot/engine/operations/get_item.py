@@ -34,17 +34,25 @@ def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
         project = read_projection(request, admit=("Key",))
     key = admit_key(request["Key"])
     table = engine.table(request["TableName"])
-    row = engine.read_item(table, table.demand_key(key), consistent=request.get("ConsistentRead") is True)
+    key_bytes = table.demand_key(key)
+    consistent = request.get("ConsistentRead") is True
+    if engine.chaos is not None:
+        engine.chaos.refuse(table)
+    if engine.heat is not None:
+        engine.heat.demand_read_room(table, None, key[table.hash.name])
+    row = engine.read_item(table, key_bytes, consistent=consistent)
     answer: dict[str, Any] = {}
     size = 0
     if row is not None:
         size, stored = row
         item = image.decode(stored)
         answer["Item"] = item if project is None else project(item)
+    if engine.heat is not None:
+        engine.heat.read(table, None, key[table.hash.name], size, consistent=consistent)
     wanted = request.get("ReturnConsumedCapacity", "NONE")
     if wanted != "NONE":
         consumed = Consumed(table)
-        consumed.read(read_units(size, consistent=request.get("ConsistentRead") is True))
+        consumed.read(read_units(size, consistent=consistent))
         answer["ConsumedCapacity"] = consumed.answer(wanted)
     return answer
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from entrepot.engine.capacity import READ_UNIT_BYTES, Consumed
+from entrepot.engine.chaos import RunningChaos
 from entrepot.engine.errors import Validation
 from entrepot.engine.operations.reading import Project, admit_key
 from entrepot.engine.pages import Page
 from entrepot.engine.schema import Index, KeyPart, Table, demand_part
-from entrepot.engine.values import Item, item_size
+from entrepot.engine.values import Item, Value, item_size
 
 if TYPE_CHECKING:
     from entrepot.engine.engine import Engine
@@ -30,6 +31,8 @@ class Listing:
         self.range: KeyPart | None = table.range if self.index is None else self.index.range
         self.key_names = table.key_names if self.index is None else self.index.key_names
         self.consistent = request.get("ConsistentRead") is True
+        # The partition key that a query reads; a scan reads many, and is not counted by key.
+        self.partition: Value | None = None
         # A local index can show attributes that it does not hold, by reading the item itself.
         self.fetches = self._demand_selection()
 
@@ -147,5 +150,32 @@ def _select_words(select: str) -> str:
 
 
 async def read_listing(engine: Engine, listing: Listing, page: Page) -> dict[str, Any]:
-    await page.read(engine)
+    chaos, heat = engine.chaos, engine.heat
+    if chaos is not None:
+        chaos.refuse(listing.table)
+    if heat is not None and listing.partition is not None:
+        heat.demand_read_room(listing.table, listing.index, listing.partition)
+    if chaos is None:
+        await page.read(engine)
+    else:
+        _read_unsettled(engine, chaos, listing, page)
+    if heat is not None and listing.partition is not None:
+        heat.read(
+            listing.table,
+            listing.index,
+            listing.partition,
+            page.bytes_read,
+            consistent=listing.consistent,
+        )
     return listing.answer(page)
+
+
+def _read_unsettled(engine: Engine, chaos: RunningChaos, listing: Listing, page: Page) -> None:
+    """Reads a page that may be short, or of an earlier state; in place, for nothing may change meanwhile."""
+    start = listing.request.get("ExclusiveStartKey")
+    page.limit = chaos.page_items(listing.table, page.limit, goes_on=start is not None)
+    if page.limit == 0:
+        page.last = start
+        return
+    page.range = chaos.range_at(page.range, consistent=listing.consistent)
+    page.read_rest(engine.read)

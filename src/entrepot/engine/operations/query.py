@@ -63,6 +63,7 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
     demand_select(request, projects=project is not None)
     listing = Listing(engine.table(request["TableName"]), request, project)
     condition = _key_condition(listing, request, placeholders)
+    listing.partition = condition.hash_value
     placeholders.finish()
     range_ = _range(listing, condition, forward=request.get("ScanIndexForward") is not False)
     start = listing.demand_start_key()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from entrepot.engine.capacity import Consumed, read_units
-from entrepot.engine.errors import Reason, TransactionCanceled, Validation
+from entrepot.engine.errors import Reason, Throttled, TransactionCanceled, Validation
+from entrepot.engine.heat import Heat
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.operation import Operation
 from entrepot.engine.operations.reading import Project, admit_key, read_projection
 from entrepot.engine.schema import Table
 from entrepot.engine.shapes import ListOf, Record
+from entrepot.engine.throttling import reason_of
 from entrepot.engine.values import Item, image
 
 if TYPE_CHECKING:
@@ -52,8 +54,16 @@ def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
     gets = [entry["Get"] for entry in request["TransactItems"]]
     reads = [(get, read_projection(get), admit_key(get["Key"])) for get in gets]
     planned = _plan(engine, reads)
+    keys = [key for _, _, key in reads]
     demand_distinct([(table.name, key) for table, key, _ in planned])
+    if engine.chaos is not None:
+        engine.chaos.cancel([table for table, _, _ in planned], writing=False)
+    if engine.heat is not None:
+        _demand_room(engine.heat, planned, keys)
     found = _read_at_once(engine, [(table, key) for table, key, _ in planned])
+    if engine.heat is not None:
+        for (size, _), (table, _, _), key in zip(found, planned, keys, strict=True):
+            engine.heat.read(table, None, key[table.hash.name], size, consistent=True, factor=2)
     if sum(size for size, _ in found) > ANSWER_BYTES_MAX:
         raise Validation("Transaction payload size exceeds 4 MB limit")
     responses = [
@@ -86,6 +96,18 @@ def _plan(
     if len(planned) != len(reads):
         raise TransactionCanceled(reasons)
     return planned
+
+
+def _demand_room(heat: Heat, planned: list[tuple[Table, bytes, Project | None]], keys: list[Item]) -> None:
+    reasons: list[Reason] = []
+    for (table, _, _), key in zip(planned, keys, strict=True):
+        try:
+            heat.demand_read_room(table, None, key[table.hash.name])
+            reasons.append(Reason())
+        except Throttled as error:
+            reasons.append(reason_of(error))
+    if any(reason.code != "None" for reason in reasons):
+        raise TransactionCanceled(reasons)
 
 
 def demand_distinct(targets: list[tuple[str, bytes]]) -> None:

@@ -11,9 +11,11 @@ from entrepot.engine.errors import (
     ConditionFailed,
     Reason,
     Refused,
+    Throttled,
     TransactionCanceled,
     Validation,
 )
+from entrepot.engine.heat import Heat
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.operation import Operation
 from entrepot.engine.operations.reading import admit_key
@@ -28,6 +30,7 @@ from entrepot.engine.operations.writing import (
 )
 from entrepot.engine.shapes import ListOf, Record, Shape, Text
 from entrepot.engine.storage import Transaction
+from entrepot.engine.throttling import reason_of
 from entrepot.engine.values import image, item_size
 from entrepot.engine.values.kinds import admit, admit_value
 
@@ -92,11 +95,15 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
         raise Validation("Transaction payload size exceeds 4 MB limit")
     token = request.get("ClientRequestToken")
     digest = b"" if token is None else _digest(request)
+    if engine.chaos is not None:
+        engine.chaos.cancel([action.table for action in actions], writing=True, has_token=token is not None)
 
     def work(transaction: Transaction) -> list[Change] | None:
         if token is not None and _seen(transaction, token, digest):
             return None
         changes = _decide(engine, transaction, actions)
+        if engine.heat is not None:
+            _count_heat(engine.heat, changes)
         for change in changes:
             change.keep(transaction)
         if token is not None:
@@ -107,9 +114,6 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
         return changes
 
     changes: list[Change] | None = await engine.writer.submit(work)
-    if changes is not None and engine.heat is not None:
-        for change in changes:
-            engine.heat.wrote(change, factor=2)
     return _answer(engine, request, actions, changes)
 
 
@@ -180,6 +184,21 @@ def _decide(engine: Engine, transaction: Transaction, actions: list[Action]) -> 
             refused[number] = Reason("ValidationError", error.message)
     _demand_none(refused, len(actions))
     return changes
+
+
+def _count_heat(heat: Heat, changes: list[Change]) -> None:
+    """Counts the changes, each twice as the service does, unless one of their partitions is too hot."""
+    reasons: list[Reason] = []
+    for change in changes:
+        try:
+            heat.demand_write_room(change)
+            reasons.append(Reason())
+        except Throttled as error:
+            reasons.append(reason_of(error))
+    if any(reason.code != "None" for reason in reasons):
+        raise TransactionCanceled(reasons)
+    for change in changes:
+        heat.wrote(change, factor=2)
 
 
 def _payload_bytes(action: Action, entry: tuple[str, dict[str, Any]]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -60,17 +61,26 @@ def shows_old_on_failure(request: dict[str, Any]) -> bool:
 
 async def carry_out(engine: Engine, action: Action) -> Change:
     """Decides and keeps one action, in its turn, durably."""
+    if engine.chaos is not None:
+        engine.chaos.refuse(action.table, writing=True)
+    change: Change = await submit(engine, action)
+    return change
+
+
+def submit(engine: Engine, action: Action) -> asyncio.Future[Change]:
+    """Queues one action; the future is done when it is durable, or refused."""
     catalog = engine.catalog
 
     def work(transaction: Transaction) -> Change:
         change = action.decide(transaction, catalog.in_step(action.table))
+        heat = engine.heat
+        if heat is not None:
+            heat.demand_write_room(change)
+            heat.wrote(change)
         change.keep(transaction)
         return change
 
-    change: Change = await engine.writer.submit(work)
-    if engine.heat is not None:
-        engine.heat.wrote(change)
-    return change
+    return engine.writer.submit(work)
 
 
 def answer_for(request: dict[str, Any], change: Change) -> dict[str, Any]:

@@ -12,18 +12,18 @@ from entrepot.engine.values import Item, image
 class Found:
     """An item as it lies in the store."""
 
-    __slots__ = ("_image", "_item", "id", "size")
+    __slots__ = ("_item", "id", "image", "size")
 
     def __init__(self, row_id: int, size: int, stored: bytes) -> None:
         self.id = row_id
         self.size = size
-        self._image = stored
+        self.image = stored
         self._item: Item | None = None
 
     @property
     def item(self) -> Item:
         if self._item is None:
-            self._item = image.decode(self._image)
+            self._item = image.decode(self.image)
         return self._item
 
 
@@ -39,6 +39,8 @@ def put(
     """Writes an item over the one that was found, or as a new one."""
     item, size, stored = prepared
     expires = expiry(table, item)
+    if transaction.witness is not None:
+        transaction.witness(transaction.now, table, key, found)
     if found is None:
         transaction.execute(table.sql_insert, (key, size, expires, stored))
         transaction.grow(table.rows, 1, size)
@@ -55,6 +57,8 @@ def put(
 
 def delete(transaction: Transaction, table: Table, key: bytes, found: Found) -> None:
     """Removes an item and its index entries."""
+    if transaction.witness is not None:
+        transaction.witness(transaction.now, table, key, found)
     transaction.execute(table.sql_delete, (found.id,))
     transaction.grow(table.rows, -1, -found.size)
     for index in table.maintained:

@@ -38,12 +38,14 @@ Work = Callable[["Transaction"], Any]
 class Transaction:
     """The open transaction of a group, as a piece of work sees it."""
 
-    __slots__ = ("_endings", "_growth", "execute", "last_row_id", "now")
+    __slots__ = ("_endings", "_growth", "execute", "last_row_id", "now", "witness")
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.execute = connection.cursor().execute
         self.last_row_id = connection.last_insert_rowid
         self.now = 0.0
+        self.witness: Callable[[float, Any, bytes, Any], None] | None = None
+        """Told of every item that is about to be written over: the time, its table, its key, what is there."""
         self._growth: dict[str, list[int]] = {}
         self._endings: list[tuple[Callable[[], None], Callable[[], None]]] = []
 
