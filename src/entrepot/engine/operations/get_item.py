@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from entrepot.engine.capacity import Consumed, read_units
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.operation import Operation
-from entrepot.engine.operations.reading import admit_key, read_projection
+from entrepot.engine.operations.reading import admit_key, demand_scalar_keys, read_projection
 from entrepot.engine.shapes import Record
 from entrepot.engine.values import image
 
@@ -34,6 +34,8 @@ def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
         project = read_projection(request, admit=("Key",))
     key = admit_key(request["Key"])
     table = engine.table(request["TableName"])
+    if project is not None:
+        demand_scalar_keys(table, getattr(project, "nested", ()))
     key_bytes = table.demand_key(key)
     consistent = request.get("ConsistentRead") is True
     if engine.chaos is not None:

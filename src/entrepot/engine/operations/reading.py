@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from entrepot.engine.errors import Validation
 from entrepot.engine.expressions import Placeholders
 from entrepot.engine.legacy import check_mixing, projection_of
+from entrepot.engine.schema import Table
 from entrepot.engine.values import Item
 from entrepot.engine.values.kinds import admit
 
@@ -22,6 +24,17 @@ def admit_key(key: Item) -> Item:
         if type(value) is not str:
             return admit(key)
     return key
+
+
+def demand_scalar_keys(table: Table, nested: Iterable[str]) -> None:
+    """Refuses to look inside of attributes that are keys of the table or of its indexes."""
+    for kind, parts in (("Key", table.parts), ("IndexKey", [part for _, part in table.index_parts])):
+        for part in parts:
+            if part.name in nested:
+                raise Validation(
+                    f"Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
+                    f"{kind}: {part.name}"
+                )
 
 
 def read_projection(request: dict[str, Any], *, admit: Sequence[str] = ()) -> Project | None:

@@ -10,7 +10,7 @@ from entrepot.engine.expressions import Placeholders, Update
 from entrepot.engine.legacy import update_of
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.operation import Operation
-from entrepot.engine.operations.reading import admit_key
+from entrepot.engine.operations.reading import admit_key, demand_scalar_keys
 from entrepot.engine.operations.writing import (
     answer_for,
     carry_out,
@@ -69,6 +69,8 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
     key_bytes = table.demand_key(key)
     if update is not None:
         demand_keys_untouched(table, update)
+        if update.nested:
+            demand_scalar_keys(table, update.nested)
     action = Edit(
         table, key_bytes, key, update, condition, shows_old_on_failure=shows_old_on_failure(request)
     )
