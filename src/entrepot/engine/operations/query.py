@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from entrepot.engine import keys
 from entrepot.engine.errors import Validation
 from entrepot.engine.expressions import KeyCondition, Placeholders
+from entrepot.engine.expressions.plans import read_condition
 from entrepot.engine.legacy import check_mixing, condition_of_filter, key_condition_of, projection_of
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.listing import Listing, demand_select, read_listing
@@ -55,11 +56,13 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
         request.get("ExpressionAttributeNames"), request.get("ExpressionAttributeValues")
     )
     text = request.get("KeyConditionExpression")
-    if text is None and request.get("KeyConditions") is None:
+    keep, project = read_filter_and_projection(request, placeholders, "QueryFilter")
+    if text is not None:
+        read_condition(text, "KeyConditionExpression")
+    elif request.get("KeyConditions") is None:
         raise Validation(
             "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
         )
-    keep, project = read_filter_and_projection(request, placeholders, "QueryFilter")
     demand_select(request, projects=project is not None)
     listing = Listing(engine.table(request["TableName"]), request, project)
     condition = _key_condition(listing, request, placeholders)
