@@ -11,7 +11,7 @@ from entrepot.engine.errors import Throttled, Validation
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.operation import Operation
 from entrepot.engine.operations.reading import admit_key
-from entrepot.engine.operations.writing import measure_collection, submit
+from entrepot.engine.operations.writing import collections_of, submit
 from entrepot.engine.schema import NO_MATCH, Table
 from entrepot.engine.shapes import ListOf, MapOf, Record, Text
 from entrepot.engine.values import ITEM_BYTES_MAX, Item, item_size
@@ -72,14 +72,10 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
             change.consumed(consumed.setdefault(change.table.name, Consumed(change.table)))
         answer["ConsumedCapacity"] = [each.answer(capacity) for each in consumed.values()]
     if request.get("ReturnItemCollectionMetrics") == "SIZE":
-        metrics: dict[str, list[dict[str, Any]]] = {}
-        for change in changes:
-            item = change.new if change.new is not None else change.old
-            if change.table.has_local_indexes and item is not None:
-                metrics.setdefault(change.table.name, []).append(
-                    measure_collection(engine, change.table, item)
-                )
-        answer["ItemCollectionMetrics"] = metrics
+        answer["ItemCollectionMetrics"] = collections_of(
+            engine,
+            ((engine.table(name), _item_of(entry)) for name, entries in wanted.items() for entry in entries),
+        )
     return answer
 
 
@@ -126,6 +122,11 @@ def _demand_one(entry: dict[str, Any]) -> None:
             raise Validation(ITEM_TOO_LARGE)
     else:
         admit(entry["DeleteRequest"]["Key"])
+
+
+def _item_of(entry: dict[str, Any]) -> Item:
+    item: Item = entry["PutRequest"]["Item"] if "PutRequest" in entry else entry["DeleteRequest"]["Key"]
+    return item
 
 
 def _actions(table: Table, entries: list[dict[str, Any]]) -> list[Action]:

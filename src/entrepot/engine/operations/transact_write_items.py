@@ -22,8 +22,8 @@ from entrepot.engine.operations.reading import admit_key
 from entrepot.engine.operations.transact_get_items import demand_distinct
 from entrepot.engine.operations.update_item import demand_keys_untouched
 from entrepot.engine.operations.writing import (
+    collections_of,
     demand_item,
-    measure_collection,
     placeholders_of,
     shows_old_on_failure,
     table_for_item,
@@ -247,14 +247,15 @@ def _answer(
                 changes[number].consumed(each, factor=2)
         answer["ConsumedCapacity"] = [each.answer(wanted, transaction=True) for each in consumed.values()]
     if request.get("ReturnItemCollectionMetrics") == "SIZE" and changes is not None:
-        metrics: dict[str, list[dict[str, Any]]] = {}
-        for change in changes:
-            item = change.new if change.new is not None else change.old
-            if change.table.has_local_indexes and item is not None:
-                metrics.setdefault(change.table.name, []).append(
-                    measure_collection(engine, change.table, item)
-                )
-        answer["ItemCollectionMetrics"] = metrics
+        entries = [entry for each in request["TransactItems"] for entry in each.values()]
+        answer["ItemCollectionMetrics"] = collections_of(
+            engine,
+            (
+                (action.table, entry["Item"] if "Item" in entry else entry["Key"])
+                for action, entry in zip(actions, entries, strict=True)
+                if not isinstance(action, Check)
+            ),
+        )
     return answer
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from entrepot.engine.actions import ITEM_TOO_LARGE, Action, Change, Condition
 from entrepot.engine.capacity import Consumed
 from entrepot.engine.errors import Refused, Validation
 from entrepot.engine.expressions import Placeholders
+from entrepot.engine.keys import partition
 from entrepot.engine.legacy import check_mixing, condition_of_expected
 from entrepot.engine.schema import Table
 from entrepot.engine.storage import Transaction
@@ -100,10 +101,22 @@ def collection_metrics(
     """ItemCollectionMetrics of a table with local indexes: the key, and the size of all its items."""
     if request.get("ReturnItemCollectionMetrics") != "SIZE" or not table.has_local_indexes:
         return {}
-    item = change.new if change.new is not None else change.old
-    if item is None:
-        return {}
+    item = request["Item"] if "Item" in request else request["Key"]
     return {"ItemCollectionMetrics": measure_collection(engine, table, item)}
+
+
+def collections_of(engine: Engine, written: Iterable[tuple[Table, Item]]) -> dict[str, list[dict[str, Any]]]:
+    """The collections that several writes touched, by table, each once; items may be bare keys."""
+    found: dict[tuple[str, bytes], dict[str, Any]] = {}
+    for table, item in written:
+        if table.has_local_indexes:
+            place = (table.name, partition(table.hash.kind, item[table.hash.name]))
+            if place not in found:
+                found[place] = measure_collection(engine, table, item)
+    metrics: dict[str, list[dict[str, Any]]] = {}
+    for (name, _), measured in found.items():
+        metrics.setdefault(name, []).append(measured)
+    return metrics
 
 
 def measure_collection(engine: Engine, table: Table, item: dict[str, Any]) -> dict[str, Any]:
