@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
 
 from .naive import Wire, comparable
 
-NAMES = ["a", "b", "c", "d", "ee", "Long_name1"]
-NUMBERS = ["0", "1", "-1", "2", "10", "1.5", "0.1", "0.30", "-2.75", "1e2", "12345678901234567890.5", "1E-5"]
-STRINGS = ["", "a", "ab", "abc", "b", "é", "𝄞", "zz"]
-BLOBS = [base64.b64encode(blob).decode() for blob in (b"", b"a", b"ab", b"\x00\xff", b"b")]
+# Few names, values and paths, so that expressions meet what items hold, and meet it at the edges.
+NAMES = ["a", "b", "Long_name1"]
+NUMBERS = ["1", "1.0", "2", "1.5", "0.30", "-3", "1e2", "12345678901234567890.5"]
+STRINGS = ["", "a", "ab", "b", "é", "𝄞"]
+BLOBS = [base64.b64encode(blob).decode() for blob in (b"", b"a", b"ab", b"\x00\xff")]
 TYPES = ["S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"]
 
 
@@ -29,7 +31,7 @@ sets = st.one_of(
     st.lists(st.sampled_from(STRINGS), min_size=1, max_size=4).map(lambda v: {"SS": distinct(v, "S")}),
     st.lists(st.sampled_from(BLOBS), min_size=1, max_size=4).map(lambda v: {"BS": distinct(v, "B")}),
 )
-scalars = st.one_of(ordered, st.booleans().map(lambda flag: {"BOOL": flag}), st.just({"NULL": True}))
+scalars = st.one_of(numbers, ordered, st.booleans().map(lambda flag: {"BOOL": flag}), st.just({"NULL": True}))
 values: st.SearchStrategy[Wire] = st.recursive(
     st.one_of(scalars, sets),
     lambda inner: st.one_of(
@@ -38,12 +40,34 @@ values: st.SearchStrategy[Wire] = st.recursive(
     ),
     max_leaves=8,
 )
-items: st.SearchStrategy[dict[str, Wire]] = st.dictionaries(st.sampled_from(NAMES), values, max_size=6)
-steps = st.builds(
-    lambda head, tail: [head, *tail],
-    st.sampled_from(NAMES),
-    st.lists(st.one_of(st.sampled_from(NAMES), st.integers(0, 4)), max_size=2),
+lists = st.lists(st.one_of(scalars, values), max_size=4).map(lambda found: {"L": found})
+maps = st.fixed_dictionaries({}, optional={"a": scalars, "b": lists, "Long_name1": values}).map(
+    lambda found: {"M": found}
 )
+items: st.SearchStrategy[dict[str, Wire]] = st.fixed_dictionaries(
+    {"n": numbers, "l": lists, "m": maps},
+    optional={
+        "s": scalars,
+        "tags": sets,
+        "ll": st.lists(lists, max_size=2).map(lambda v: {"L": v}),
+        "v": values,
+    },
+)
+PATHS: list[list[str | int]] = [
+    *[["n"], ["s"], ["v"], ["l"], ["m"], ["tags"], ["gone"], ["n", "a"], ["s", 0], ["gone", "a"]],
+    *[["l", 0], ["l", 1], ["l", 2], ["l", 5], ["l", 9], ["l", 0, "a"], ["l", 1, 0], ["l", "a"]],
+    *[
+        ["m", "a"],
+        ["m", "b"],
+        ["m", "b", 0],
+        ["m", "b", 1],
+        ["m", "b", 7],
+        ["m", "Long_name1"],
+        ["m", "fresh"],
+    ],
+    *[["ll", 0], ["ll", 0, 0], ["ll", 0, 3], ["ll", 1, 1], ["v", "a"], ["v", 0], ["m", 0]],
+]
+steps = st.sampled_from(PATHS).map(list)
 paths = steps.map(lambda found: ("path", found))
 sized = st.one_of(paths, strings.map(lambda v: ("value", v))).map(lambda inner: ("size", inner))
 literals = values.map(lambda value: ("value", value))
@@ -139,10 +163,17 @@ def lie_apart(found: list[list[str | int]]) -> bool:
     return True
 
 
-updates = st.lists(actions, min_size=1, max_size=4).filter(
-    lambda found: lie_apart([action[1] for action in found])
-)
-projections = st.lists(steps, min_size=1, max_size=4).filter(lie_apart)
+def kept_apart(found: list[Any], path_of: Callable[[Any], list[str | int]]) -> list[Any]:
+    """As many of the parts, in their order, as have paths that lie apart."""
+    kept: list[Any] = []
+    for part in found:
+        if lie_apart([path_of(one) for one in (*kept, part)]):
+            kept.append(part)
+    return kept
+
+
+updates = st.lists(actions, min_size=1, max_size=6).map(lambda found: kept_apart(found, lambda one: one[1]))
+projections = st.lists(steps, min_size=1, max_size=6).map(lambda found: kept_apart(found, lambda one: one))
 
 
 class Writer:

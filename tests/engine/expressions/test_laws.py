@@ -27,7 +27,7 @@ FAILURE = (
     "|The document path provided in the update expression is invalid for update"
 )
 
-many = settings(max_examples=200, deadline=None)
+many = settings(max_examples=300, deadline=None)
 
 
 def placeholders(names: dict[str, str], wire: dict[str, naive.Wire]) -> Placeholders:
