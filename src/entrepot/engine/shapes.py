@@ -86,6 +86,15 @@ class Text(Shape):
         yield from _length_violations(value, path, self._shortest, self._longest)
 
 
+    def told(self) -> str:
+        """Its constraints as the constraint on a map's keys lists them."""
+        return (
+            f"Member must have length less than or equal to {self._longest}, "
+            f"Member must have length greater than or equal to {self._shortest}, "
+            f"Member must satisfy regular expression pattern: {self._pattern}"
+        )
+
+
 class Flag(Shape):
     """A boolean; some words pass for one."""
 
@@ -215,8 +224,10 @@ class MapOf(Shape):
         shortest: int | None = None,
         longest: int | None = None,
         keys: Text | None = None,
+        lengths: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(required=required)
+        self._lengths = lengths
         self._member = member
         self._java = java if "." in java else _DYNAMO + java
         self._shortest = shortest
@@ -235,10 +246,14 @@ class MapOf(Shape):
 
     @property
     def constrained(self) -> bool:
-        return bool(self._shortest or self._longest or self._keys or self._member.constrained)
+        return bool(
+            self._shortest or self._longest or self._keys or self._lengths or self._member.constrained
+        )
 
     def holds(self, value: Any) -> bool:
         if not _fits(value, self._shortest, self._longest):
+            return False
+        if self._lengths is not None and not all(_fits(each, *self._lengths) for each in value.values()):
             return False
         if self._keys is not None and not all(self._keys.holds(name) for name in value):
             return False
@@ -249,9 +264,17 @@ class MapOf(Shape):
         yield from _length_violations(value, path, self._shortest, self._longest)
         if self._keys is not None:
             for name in value:
-                broken = [found.split("constraint: ", 1)[1] for found in self._keys.violations(name, path)]
-                if broken:
-                    yield _violation(value, path, f"Map keys must satisfy constraint: [{', '.join(broken)}]")
+                if not self._keys.holds(name):
+                    yield _violation(value, path, f"Map keys must satisfy constraint: [{self._keys.told()}]")
+        if self._lengths is not None:
+            least, most = self._lengths
+            if not all(_fits(each, least, most) for each in value.values()):
+                yield _violation(
+                    value,
+                    path,
+                    f"Map value must satisfy constraint: [Member must have length less than or equal to {most}, "
+                    f"Member must have length greater than or equal to {least}]",
+                )
         for name, element in value.items():
             yield from _member_violations(self._member, element, f"{path}.{name}.member")
 
