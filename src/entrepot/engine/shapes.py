@@ -85,7 +85,6 @@ class Text(Shape):
             yield _violation(value, path, f"Member must satisfy regular expression pattern: {self._pattern}")
         yield from _length_violations(value, path, self._shortest, self._longest)
 
-
     def told(self) -> str:
         """Its constraints as the constraint on a map's keys lists them."""
         return (
