@@ -68,6 +68,8 @@ class StoreFile:
             self.reader = self.writer if self.in_memory else self._connect()
         except apsw.Error as error:
             raise explain_opening(error, self.path) from error
+        except OSError as error:
+            raise StoreError(f"{self.path} can't be made: {error.strerror or error}") from error
 
     def connect_reader(self) -> apsw.Connection:
         """A further connection, for a thread of its own."""

@@ -97,6 +97,7 @@ def create_rows(transaction: Transaction, table: Table) -> None:
     transaction.execute(
         f"CREATE INDEX {table.rows}_by_expiry ON {table.rows} (expires) WHERE expires IS NOT NULL"
     )
+    transaction.execute("INSERT INTO counts VALUES (?, 0, 0)", (table.rows,))
     for index in table.indexes.values():
         create_index_rows(transaction, index)
 

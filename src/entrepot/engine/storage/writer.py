@@ -29,6 +29,7 @@ WAITING_MAX = 20_000
 GROUP_MAX = 512
 GROUP_SECONDS_MAX = 0.010
 TURN_DEADLINE_SECONDS = 5.0
+LOCK_DEADLINE_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +88,7 @@ class Writer:
         begin_group: Callable[[apsw.Connection], None] = lambda connection: None,
     ) -> None:
         self._file = file
+        file.writer.set_busy_timeout(0)
         self._clock = clock
         self._begin_group = begin_group
         self._waiting: deque[tuple[Work, asyncio.Future[Any]]] = deque()
@@ -138,18 +140,47 @@ class Writer:
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         turns = self._turns
-        if turns is None or turns.try_take():
-            self._run_group(loop)
-        else:
-            self._jobs.put(lambda: self._wait_for_turn(loop, turns))
-
-    def _wait_for_turn(self, loop: asyncio.AbstractEventLoop, turns: Turns) -> None:
+        if turns is not None and not turns.try_take():
+            self._jobs.put(lambda: self._wait(loop, turns.take))
+            return
         try:
-            turns.take()
+            self._begin_transaction()
+        except apsw.BusyError:
+            # A program that knows nothing of turns is writing to the file.
+            self._jobs.put(lambda: self._wait(loop, None))
+        except apsw.Error as error:
+            self._give_up(loop, [], explain(error))
+        else:
+            self._run_group(loop)
+
+    def _begin_transaction(self) -> None:
+        # Never a deferred BEGIN: taking the write lock later fails where another process was faster.
+        self._execute("BEGIN IMMEDIATE")
+
+    def _wait(self, loop: asyncio.AbstractEventLoop, take_turn: Callable[[], None] | None) -> None:
+        """Waits for the turn and for SQLite's own lock, within a deadline; in the writer's thread."""
+        try:
+            if take_turn is not None:
+                take_turn()
         except Throttled as error:
             loop.call_soon_threadsafe(self._refuse_all, loop, error)
-        else:
+            return
+        refusal = self._wait_for_lock()
+        # Only now: from here on the connection belongs to the loop again.
+        if refusal is None:
             loop.call_soon_threadsafe(self._run_group, loop)
+        else:
+            loop.call_soon_threadsafe(self._give_up, loop, [], refusal)
+
+    def _wait_for_lock(self) -> DynamoError | None:
+        self._file.writer.set_busy_timeout(int(LOCK_DEADLINE_SECONDS * 1000))
+        try:
+            self._begin_transaction()
+        except apsw.Error as error:
+            return explain(error)
+        finally:
+            self._file.writer.set_busy_timeout(0)
+        return None
 
     def _refuse_all(self, loop: asyncio.AbstractEventLoop, error: DynamoError) -> None:
         answers = [(future, error) for _, future in self._waiting]
@@ -157,11 +188,10 @@ class Writer:
         self._answer(loop, answers)
 
     def _run_group(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Applies what waits, inside the transaction that has begun."""
         answers: list[tuple[asyncio.Future[Any], Any]] = []
         transaction = self.transaction
         try:
-            # Never a deferred BEGIN: taking the write lock later fails where another process was faster.
-            self._execute("BEGIN IMMEDIATE")
             self._begin_group(self._file.writer)
             transaction.now = self._clock()
             self._apply(transaction, answers)
@@ -266,4 +296,9 @@ class Writer:
 
     def _serve(self) -> None:
         while (job := self._jobs.get()) is not None:
-            job()
+            try:
+                job()
+            except Exception:
+                # The edge of the thread: without it, whoever waits would wait for ever.
+                log.exception("the writer's thread failed in a way that it must not")
+                raise
