@@ -53,21 +53,18 @@ items: st.SearchStrategy[dict[str, Wire]] = st.fixed_dictionaries(
         "v": values,
     },
 )
-PATHS: list[list[str | int]] = [
-    *[["n"], ["s"], ["v"], ["l"], ["m"], ["tags"], ["gone"], ["n", "a"], ["s", 0], ["gone", "a"]],
-    *[["l", 0], ["l", 1], ["l", 2], ["l", 5], ["l", 9], ["l", 0, "a"], ["l", 1, 0], ["l", "a"]],
-    *[
-        ["m", "a"],
-        ["m", "b"],
-        ["m", "b", 0],
-        ["m", "b", 1],
-        ["m", "b", 7],
-        ["m", "Long_name1"],
-        ["m", "fresh"],
-    ],
-    *[["ll", 0], ["ll", 0, 0], ["ll", 0, 3], ["ll", 1, 1], ["v", "a"], ["v", 0], ["m", 0]],
-]
-steps = st.sampled_from(PATHS).map(list)
+PATHS = """
+n s v l m tags gone n.a s[0] gone.a l[0] l[1] l[2] l[5] l[9] l[0].a l[1][0] l.a m.a m.b m.b[0] m.b[1] m.b[7]
+m.Long_name1 m.fresh m[0] ll[0] ll[0][0] ll[0][3] ll[1][1] v.a v[0]
+"""
+
+
+def split_path(text: str) -> list[str | int]:
+    parts = text.replace("[", ".").replace("]", "").split(".")
+    return [int(part) if part.isdecimal() else part for part in parts]
+
+
+steps = st.sampled_from(PATHS.split()).map(split_path)
 paths = steps.map(lambda found: ("path", found))
 sized = st.one_of(paths, strings.map(lambda v: ("value", v))).map(lambda inner: ("size", inner))
 literals = values.map(lambda value: ("value", value))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from entrepot.engine.expressions import KeyCondition
+from entrepot.engine.expressions import KeyCondition, Placeholders
 
 from .asking import key, refusal
 
@@ -90,6 +90,16 @@ def test_bounds_and_prefixes_are_checked() -> None:
     text = "pk = :p AND sk BETWEEN :s AND :t"
     assert "upper bound to be greater" in refusal(key, text, {":p": "x", ":s": 2, ":t": 1})
     assert "operand type: N" in refusal(key, "pk = :p AND begins_with(sk, :s)", {":p": "x", ":s": 2})
+
+
+def test_the_schema_may_be_known_later() -> None:
+    context = Placeholders(None, {":p": "x", ":s": 1})
+    bounds = context.key_bounds("pk = :p AND sk > :s")
+    context.finish()
+    assert bounds.fit("pk", "sk") == KeyCondition("x", ">", (1,))
+    assert refusal(bounds.fit, "sk", "pk") == "Query key condition not supported"
+    assert refusal(bounds.fit, "a", "b") == "Query condition missed key schema element: a"
+    assert refusal(Placeholders().key_bounds, "pk <> sk").endswith("KeyConditionExpression: <>")
 
 
 def test_names_are_resolved() -> None:

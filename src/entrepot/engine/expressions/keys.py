@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import TypeAlias
 
 import msgspec
 
@@ -34,6 +35,8 @@ _SEEN_FROM_THE_OTHER_SIDE = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<=
 _INDEXABLE = frozenset((*_SEEN_FROM_THE_OTHER_SIDE, "between", "begins_with"))
 _REFUSED_FUNCTIONS = frozenset(("attribute_exists", "attribute_not_exists", "attribute_type", "contains"))
 
+_NO_TYPES: Mapping[str, str] = MappingProxyType({})
+
 Bound: TypeAlias = tuple[str, tuple[str, ...]]
 """An operator and the `:values` that it takes."""
 
@@ -46,44 +49,43 @@ class KeyCondition(msgspec.Struct, frozen=True):
     operands: tuple[Value, ...]
 
 
+class KeyBounds(msgspec.Struct, frozen=True):
+    """The condition on each attribute, before it is known which of them are keys."""
+
+    bounds: Mapping[str, tuple[str, tuple[Value, ...]]]
+
+    def fit(
+        self, hash_name: str, range_name: str | None, types: Mapping[str, str] = _NO_TYPES
+    ) -> KeyCondition:
+        """The key condition that these make on a key schema, or why they make none; `types` if to be checked."""
+        bounds = self.bounds
+        if range_name is None and len(bounds) > 1:
+            raise Validation(NOT_SUPPORTED)
+        if hash_name not in bounds:
+            raise _missed(hash_name)
+        operator, operands = bounds[hash_name]
+        _check_bound(operator, operands, types.get(hash_name))
+        if operator != "=":
+            raise Validation(NOT_SUPPORTED)
+        if len(bounds) == 1:
+            return KeyCondition(operands[0], None, ())
+        if range_name is None or range_name not in bounds:
+            raise _missed(range_name)
+        sort_operator, sort_operands = bounds[range_name]
+        _check_bound(sort_operator, sort_operands, types.get(range_name))
+        return KeyCondition(operands[0], sort_operator, sort_operands)
+
+
 class KeyPlan(msgspec.Struct, frozen=True, eq=False):
-    """A compiled key condition: the condition on each attribute, without the values of any request."""
+    """A compiled key condition, without the values of any request."""
 
     bounds: Mapping[str, Bound]
 
-    def bind(
-        self, values: Mapping[str, Value], hash_name: str, range_name: str | None, types: Mapping[str, str]
-    ) -> KeyCondition:
-        found = {}
+    def bind(self, values: Mapping[str, Value]) -> KeyBounds:
+        bound = {}
         for name, (operator, refs) in self.bounds.items():
-            found[name] = operator, tuple([values[ref] for ref in refs])
-        return fit_to_schema(found, hash_name, range_name, types)
-
-
-def fit_to_schema(
-    found: Mapping[str, tuple[str, tuple[Any, ...]]],
-    hash_name: str,
-    range_name: str | None,
-    types: Mapping[str, str],
-) -> KeyCondition:
-    """The key condition that conditions on attributes make on a key schema, or why they make none."""
-    if range_name is None and len(found) > 1:
-        raise Validation(NOT_SUPPORTED)
-    if hash_name not in found:
-        raise Validation(f"Query condition missed key schema element: {hash_name}")
-    operator, operands = found[hash_name]
-    _check_indexable(operator)
-    _check_types(operands, types.get(hash_name))
-    if operator != "=":
-        raise Validation(NOT_SUPPORTED)
-    if len(found) == 1:
-        return KeyCondition(operands[0], None, ())
-    if range_name is None or range_name not in found:
-        raise Validation(f"Query condition missed key schema element: {range_name}")
-    sort_operator, sort_operands = found[range_name]
-    _check_indexable(sort_operator)
-    _check_types(sort_operands, types.get(range_name))
-    return KeyCondition(operands[0], sort_operator, sort_operands)
+            bound[name] = operator, tuple([values[ref] for ref in refs])
+        return KeyBounds(bound)
 
 
 def plan_key_condition(node: ConditionNode, names: Mapping[str, str]) -> KeyPlan:
@@ -148,17 +150,18 @@ def _bound(node: ConditionNode, place: int) -> Bound:
     return ("between" if isinstance(node, Between) else "begins_with"), refs
 
 
-def _check_indexable(operator: str) -> None:
+def _check_bound(operator: str, operands: tuple[Value, ...], expected: str | None) -> None:
     if operator not in _INDEXABLE:
         raise Validation("Attempted conditional constraint is not an indexable operation")
-
-
-def _check_types(operands: tuple[Any, ...], expected: str | None) -> None:
     if expected is None:
         return
     for operand in operands:
         if type_of(operand) != expected:
             raise Validation(TYPE_MISMATCH)
+
+
+def _missed(name: str | None) -> Validation:
+    return Validation(f"Query condition missed key schema element: {name}")
 
 
 def _not_for_keys(operator: str) -> Validation:

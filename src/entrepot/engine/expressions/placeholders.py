@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from entrepot.engine.errors import Validation
 from entrepot.engine.expressions.conditions import Condition
-from entrepot.engine.expressions.keys import KeyCondition
+from entrepot.engine.expressions.keys import KeyBounds, KeyCondition
 from entrepot.engine.expressions.plans import (
     Plan,
     Reading,
@@ -90,12 +90,20 @@ class Placeholders:
         self, text: str, hash_name: str, range_name: str | None, types: Mapping[str, str] = _NOTHING
     ) -> KeyCondition:
         """What a KeyConditionExpression asks of a key schema; `types` are its attributes' types, if known."""
+        bounds = self.key_bounds(text)
         try:
-            plan = self._plan(read_condition(text, "KeyConditionExpression"))
-            condition: KeyCondition = plan.bind(self._values, hash_name, range_name, types)
+            return bounds.fit(hash_name, range_name, types)
         except Validation as error:
             raise self._worded(error) from None
-        return condition
+
+    def key_bounds(self, text: str) -> KeyBounds:
+        """What a KeyConditionExpression asks, before the key schema is known: `fit` it to one."""
+        try:
+            plan = self._plan(read_condition(text, "KeyConditionExpression"))
+            bounds: KeyBounds = plan.bind(self._values)
+        except Validation as error:
+            raise self._worded(error) from None
+        return bounds
 
     def finish(self) -> None:
         """Refuse names and values that no expression of the request used."""

@@ -18,7 +18,7 @@ from entrepot.engine.expressions.conditions import (
     ordered,
     same,
 )
-from entrepot.engine.expressions.keys import CONDITIONS_MAX, KeyCondition, fit_to_schema
+from entrepot.engine.expressions.keys import CONDITIONS_MAX, KeyBounds, KeyCondition
 from entrepot.engine.expressions.paths import ABSENT
 from entrepot.engine.values import Value, compare, type_of
 from entrepot.engine.values.kinds import admit_value
@@ -99,11 +99,15 @@ def key_condition_of(
     types: Mapping[str, str] | None = None,
 ) -> KeyCondition:
     """What KeyConditions ask of a key schema; `types` are its attributes' types, if known."""
+    return key_bounds_of(conditions).fit(hash_name, range_name, types or {})
+
+
+def key_bounds_of(conditions: Mapping[str, Mapping[str, Any]]) -> KeyBounds:
+    """What KeyConditions ask, before the key schema is known: `fit` it to one."""
     comparisons = [_read_condition(name, entry, "KeyConditions") for name, entry in conditions.items()]
     if not 1 <= len(comparisons) <= CONDITIONS_MAX:
         raise Validation("Conditions can be of length 1 or 2 only")
-    found = {one.name: (_KEY_OPERATORS.get(one.operator, ""), one.operands) for one in comparisons}
-    return fit_to_schema(found, hash_name, range_name, types or {})
+    return KeyBounds({one.name: (_KEY_OPERATORS.get(one.operator, ""), one.operands) for one in comparisons})
 
 
 def _condition(comparisons: Sequence[Comparison], conditional_operator: str | None) -> Condition:
