@@ -26,9 +26,8 @@ def units(dynamo: Dynamo, operation: str, request: Json) -> float:
 
 @pytest.mark.parametrize("operation", ["GetItem", "PutItem", "UpdateItem", "DeleteItem", "Scan"])
 def test_none_is_told_unless_asked(dynamo: Dynamo, operation: str) -> None:
-    member = {"PutItem": {"Item": {"a": {"S": "x"}}}, "Scan": {"Limit": 1}}.get(
-        operation, {"Key": {"a": {"S": "x"}}}
-    )
+    members: dict[str, Json] = {"PutItem": {"Item": {"a": {"S": "x"}}}, "Scan": {"Limit": 1}}
+    member = members.get(operation, {"Key": {"a": {"S": "x"}}})
     request = {"TableName": dynamo.table("hash"), **member}
     assert "ConsumedCapacity" not in dynamo.call(operation, request)
     assert "ConsumedCapacity" not in dynamo.call(operation, {**request, "ReturnConsumedCapacity": "NONE"})

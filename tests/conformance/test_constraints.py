@@ -42,8 +42,9 @@ def test_reads_of_many_need_a_table_name(dynamo: Dynamo, operation: str) -> None
 
 
 @pytest.mark.parametrize("operation", ["BatchGetItem", "BatchWriteItem"])
-def test_batches_need_request_items(dynamo: Dynamo, operation: str) -> None:
-    dynamo.violates(operation, {}, [member("requestItems", None, NOT_NULL)])
+def test_batches_need_request_items(anyhow: Dynamo, operation: str) -> None:
+    # botocore itself reads the names of the tables.
+    anyhow.violates(operation, {}, [member("requestItems", None, NOT_NULL)])
 
 
 @pytest.mark.parametrize("operation", ["TransactGetItems", "TransactWriteItems"])
