@@ -45,10 +45,16 @@ class Needs(msgspec.Struct, frozen=True):
     typed: tuple[tuple[str, frozenset[str]], ...]
     type_names: tuple[str, ...]
     bounds: tuple[tuple[str, str], ...]
+    plain: bool = True
+    """Whether values of any type will do."""
 
     def met_by(self, values: Mapping[str, Value]) -> bool:
-        if not self.refs <= values.keys():
-            return False
+        for ref in self.refs:
+            if ref not in values:
+                return False
+        return self.plain or self._types_met_by(values)
+
+    def _types_met_by(self, values: Mapping[str, Value]) -> bool:
         for ref, allowed in self.typed:
             if type_of(values[ref]) not in allowed:
                 return False
@@ -79,7 +85,10 @@ class _Gathering:
         self.typed.extend((operand.ref, allowed) for operand in operands if isinstance(operand, ValueRef))
 
     def done(self) -> Needs:
-        return Needs(frozenset(self.refs), tuple(self.typed), tuple(self.type_names), tuple(self.bounds))
+        plain = not (self.typed or self.type_names or self.bounds)
+        return Needs(
+            frozenset(self.refs), tuple(self.typed), tuple(self.type_names), tuple(self.bounds), plain
+        )
 
 
 def needs_of_condition(node: ConditionNode) -> Needs:
