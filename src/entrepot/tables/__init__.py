@@ -45,7 +45,8 @@ from entrepot.tables.model import Entity, guard
 from entrepot.tables.patterns import above, at_least, at_most, begins_with, below, between
 from entrepot.tables.provision import provision
 from entrepot.tables.reads import Item, Many, One, Page
-from entrepot.tables.stores import Store
+from entrepot.tables.stores import Store, open_store
+from entrepot.tables.streams import Changed, changed
 from entrepot.tables.table import Index, Table
 from entrepot.tables.transaction import Action, Transaction
 from entrepot.tables.updates import Update
@@ -56,6 +57,7 @@ __all__ = [
     "AlreadyExists",
     "Attr",
     "Change",
+    "Changed",
     "Condition",
     "ConditionFailed",
     "CorruptItem",
@@ -92,10 +94,12 @@ __all__ = [
     "begins_with",
     "below",
     "between",
+    "changed",
     "first",
     "guard",
     "guarded",
     "item",
+    "open_store",
     "provision",
     "query",
     "update",

@@ -15,6 +15,9 @@ from entrepot.engine.values import admit, canonical
 
 Encoder = Callable[[Any], Any]
 
+# What msgspec must take as it is: without it, text would be read as base64 bytes.
+NATIVE = (bytes,)
+PLAIN = (bytes, Decimal)
 _INT_FAST = 10**17
 _SCALARS: dict[Any, str] = {str: "S", int: "N", float: "N", Decimal: "N", bool: "BOOL", bytes: "B"}
 
@@ -195,7 +198,11 @@ def _encode_int(value: int) -> int:
 
 def encode_any(value: Any) -> Any:
     """Any value in native form."""
-    return admit({"value": msgspec.to_builtins(value, builtin_types=(bytes, Decimal))})["value"]
+    if isinstance(value, enum.Enum):
+        value = value.value
+    elif isinstance(value, msgspec.Struct):
+        value = _struct_encoder(type(value))(value)
+    return admit({"value": value})["value"]
 
 
 def _set_encoder(encode: Encoder | None) -> Encoder:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, dataclass_transform
 
 import msgspec
@@ -12,7 +11,7 @@ import msgspec
 from entrepot.engine.errors import Validation
 from entrepot.engine.values import ITEM_BYTES_MAX, Item, item_size
 from entrepot.tables.errors import CorruptItem, InvalidKey, InvalidValue
-from entrepot.tables.fields import Field, encode_any, field_of
+from entrepot.tables.fields import NATIVE, PLAIN, Field, encode_any, field_of
 from entrepot.tables.keys import Template
 
 if TYPE_CHECKING:
@@ -80,8 +79,7 @@ class Model(Generic[E]):
         self._droppable = [
             name for name, field in self.fields.items() if field.optional or field.kind in ("SS", "NS", "BS")
         ]
-        self._nested = any(field.nested for field in self.fields.values())
-        self._list = list[entity]  # type: ignore[valid-type]
+        self._nested = [name for name, field in self.fields.items() if field.nested]
 
     def __repr__(self) -> str:
         return self.name
@@ -127,10 +125,11 @@ class Model(Generic[E]):
         """The attributes in native form, without the keys that are derived from them."""
         try:
             item = msgspec.structs.asdict(entity)
-            msgspec.convert(
-                msgspec.to_builtins(entity, builtin_types=(bytes, Decimal)) if self._nested else item,
-                self.entity,
-            )
+            checked = item
+            if self._nested:
+                plain = {name: msgspec.to_builtins(item[name], builtin_types=PLAIN) for name in self._nested}
+                checked = {**item, **plain}
+            msgspec.convert(checked, self.entity, builtin_types=NATIVE)
             for name, encode in self._encoders:
                 value = item[name]
                 if value is not None:
@@ -148,8 +147,8 @@ class Model(Generic[E]):
             return encode_any(value)
         field = self.fields[name]
         try:
-            plain = msgspec.to_builtins(value, builtin_types=(bytes, Decimal)) if field.nested else value
-            msgspec.convert(plain, field.annotation)
+            plain = msgspec.to_builtins(value, builtin_types=PLAIN) if field.nested else value
+            msgspec.convert(plain, field.annotation, builtin_types=NATIVE)
             return field.encode(value) if field.encode is not None and value is not None else value
         except (msgspec.ValidationError, Validation, TypeError, AttributeError, ValueError) as error:
             raise InvalidValue(self.name, name, value, _reason(error)) from None
@@ -201,16 +200,9 @@ class Model(Generic[E]):
     def decode(self, item: Mapping[str, Any]) -> E:
         """The entity that an item holds."""
         try:
-            return msgspec.convert(item, self.entity)
+            return msgspec.convert(item, self.entity, builtin_types=NATIVE)
         except msgspec.ValidationError as error:
             raise self._corrupt(item, error) from None
-
-    def decode_all(self, items: list[Item]) -> list[E]:
-        """The entities of a page, in one go."""
-        try:
-            return msgspec.convert(items, self._list)
-        except msgspec.ValidationError:
-            return [self.decode(item) for item in items]
 
     def _corrupt(self, item: Mapping[str, Any], error: Exception) -> CorruptItem:
         key = {name: item.get(name) for name in self.table.key_names}

@@ -118,7 +118,6 @@ class Pattern:
         self.line = line
         self.arguments = dict(arguments)
         self.members = _members(result, model)
-        self.result = Result(self.table, model, result, self.members)
         self.descending: bool = spec.options.get("descending", False)
         self.consistent: bool = spec.options.get("consistent", False)
         self.confirm: bool = spec.options.get("confirm", False)
@@ -138,6 +137,7 @@ class Pattern:
         else:
             self._compile_keys(spec)
             self._compile_options(spec)
+        self.result = Result(model, result, self.members, None if self.confirm else self.index)
         self._check_arguments()
         self._check_projection()
         for other in self.table.models.values():

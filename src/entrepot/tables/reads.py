@@ -378,7 +378,7 @@ def _narrow(pattern: Pattern, struct: type[P]) -> Result:
     if known is not None:
         return known
     try:
-        result = Result(pattern.table, pattern.model, struct, [pattern.model])
+        result = Result(pattern.model, struct, [pattern.model], None if pattern.confirm else pattern.index)
     except TemplateError as error:
         raise DeclarationError(f"{pattern.name}: {error}", file=pattern.file, line=pattern.line) from None
     if pattern.index is not None and not pattern.confirm:

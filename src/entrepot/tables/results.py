@@ -10,13 +10,13 @@ import msgspec
 
 from entrepot.engine.values import Item
 from entrepot.tables.errors import CorruptItem
-from entrepot.tables.fields import identity_of, without_none
+from entrepot.tables.fields import NATIVE, identity_of, without_none
 from entrepot.tables.keys import TemplateError
 from entrepot.tables.recognition import recognise
 
 if TYPE_CHECKING:
     from entrepot.tables.model import Model
-    from entrepot.tables.table import Table
+    from entrepot.tables.table import Index, Table
 
 
 class Result:
@@ -24,8 +24,10 @@ class Result:
 
     __slots__ = ("_list", "_many", "attributes", "expression", "model", "names", "struct", "table")
 
-    def __init__(self, table: Table, model: Model[Any], result: Any, members: Sequence[Model[Any]]) -> None:
-        self.table = table
+    def __init__(
+        self, model: Model[Any], result: Any, members: Sequence[Model[Any]], index: Index | None
+    ) -> None:
+        self.table: Table = model.table
         self.model = model
         self._many = len(members) > 1 or typing.get_origin(result) is not None
         self.struct: type[msgspec.Struct] = model.entity if self._many else result
@@ -34,9 +36,9 @@ class Result:
         self.expression: str | None = None
         self.names: dict[str, str] = {}
         if not self._many and self.struct is not model.entity:
-            self._project()
+            self._project(index)
 
-    def _project(self) -> None:
+    def _project(self, index: Index | None) -> None:
         wanted: list[str] = []
         for info in msgspec.structs.fields(self.struct):
             field = self.model.fields.get(info.encode_name)
@@ -53,8 +55,12 @@ class Result:
             wanted.append(info.encode_name)
         self.attributes = wanted
         # Keys are for cursors, the TTL for what has expired, the type for what shares a prefix.
-        extra = [*self.table.all_key_names, self.table.ttl, self.table.type_attribute]
-        every = wanted + [name for name in extra if name is not None and name not in wanted]
+        table = self.table
+        extra = [*table.key_names, *(index.key_names if index else ()), table.ttl, table.type_attribute]
+        every = list(wanted)
+        for name in extra:
+            if name is not None and name not in every and (index is None or index.projects(name, table)):
+                every.append(name)
         self.names = {f"#{name}": name for name in every}
         self.expression = ", ".join(self.names)
 
@@ -76,7 +82,7 @@ class Result:
         if self._many:
             return recognise(self.table, item).decode(item)
         try:
-            return msgspec.convert(item, self.struct)
+            return msgspec.convert(item, self.struct, builtin_types=NATIVE)
         except msgspec.ValidationError as error:
             key = {name: item.get(name) for name in self.table.key_names}
             raise CorruptItem(f"{self.table.name} {key} is no {self.struct.__name__}: {error}") from None
@@ -86,6 +92,6 @@ class Result:
         if self._many:
             return [self.decode(item) for item in items]
         try:
-            return msgspec.convert(items, self._list)
+            return msgspec.convert(items, self._list, builtin_types=NATIVE)
         except msgspec.ValidationError:
             return [self.decode(item) for item in items]

@@ -121,7 +121,7 @@ class Table:
         def declare(entity: type[E]) -> type[E]:
             try:
                 self._declare(entity, keys, unique, version, file=file, line=line)
-            except (TemplateError, Unsupported) as error:
+            except (TemplateError, Unsupported, NameError) as error:
                 raise DeclarationError(f"{entity.__name__}: {error}", file=file, line=line) from None
             return entity
 

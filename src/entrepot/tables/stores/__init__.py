@@ -1,7 +1,9 @@
-"""Stores: anything that answers DynamoDB's operations."""
+"""Stores: the embedded engine, a remote DynamoDB (`stores.remote`), and what both are."""
 
 from __future__ import annotations
 
+from entrepot.tables.stores.opening import open_store
+from entrepot.tables.stores.prefixed import PrefixedStore
 from entrepot.tables.stores.protocol import Store
 
-__all__ = ["Store"]
+__all__ = ["PrefixedStore", "Store", "open_store"]
