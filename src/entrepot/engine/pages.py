@@ -97,6 +97,8 @@ class Page:
             count = min(count, self.limit - self.scanned)
         rows = self.range.rows(execute, count)
         shown = self.range.shown
+        if shown is None and self._filter is None and self._take_all(rows):
+            return self.last is not None or len(rows) < count
         for _, size, stored in rows:
             item = image.decode(stored)
             if shown is not None:
@@ -110,6 +112,19 @@ class Page:
                 self.last = item
                 return True
         return len(rows) < count
+
+    def _take_all(self, rows: list[tuple[bytes, int, bytes]]) -> bool:
+        """Takes rows that need no look at each, as most pages are; False where they go past a megabyte."""
+        size = sum([row[1] for row in rows])
+        if self.bytes_read + size >= PAGE_BYTES_MAX:
+            return False
+        decode = image.decode
+        self.items += [decode(row[2]) for row in rows]
+        self.bytes_read += size
+        self.scanned += len(rows)
+        if self.scanned == self.limit:
+            self.last = self.items[-1]
+        return True
 
 
 def _sql(table: Table, index: Index | None, *, bounded: bool, forward: bool) -> str:

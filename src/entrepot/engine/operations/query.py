@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from entrepot.engine import keys
 from entrepot.engine.errors import Validation
-from entrepot.engine.expressions import KeyCondition, Placeholders
-from entrepot.engine.expressions.plans import read_condition
-from entrepot.engine.legacy import check_mixing, condition_of_filter, key_condition_of, projection_of
+from entrepot.engine.expressions import KeyBounds, KeyCondition, Placeholders
+from entrepot.engine.legacy import check_mixing, condition_of_filter, key_bounds_of, projection_of
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.listing import Listing, demand_select, read_listing
 from entrepot.engine.operations.operation import Operation
@@ -55,19 +54,13 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
     placeholders = Placeholders(
         request.get("ExpressionAttributeNames"), request.get("ExpressionAttributeValues")
     )
-    text = request.get("KeyConditionExpression")
     keep, project = read_filter_and_projection(request, placeholders, "QueryFilter")
-    if text is not None:
-        read_condition(text, "KeyConditionExpression")
-    elif request.get("KeyConditions") is None:
-        raise Validation(
-            "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
-        )
+    bounds = _read_bounds(request, placeholders)
+    placeholders.finish()
     demand_select(request, projects=project is not None)
     listing = Listing(engine.table(request["TableName"]), request, project)
-    condition = _key_condition(listing, request, placeholders)
+    condition = _key_condition(listing, bounds)
     listing.partition = condition.hash_value
-    placeholders.finish()
     range_ = _range(listing, condition, forward=request.get("ScanIndexForward") is not False)
     start = listing.demand_start_key()
     if start is not None:
@@ -94,16 +87,25 @@ def read_filter_and_projection(
     return keep, project
 
 
-def _key_condition(listing: Listing, request: dict[str, Any], placeholders: Placeholders) -> KeyCondition:
-    hash_part, range_part = listing.hash, listing.range
-    types = {part.name: part.kind for part in (hash_part, range_part) if part is not None}
-    range_name = None if range_part is None else range_part.name
-    if request.get("KeyConditionExpression") is None:
-        condition = key_condition_of(request["KeyConditions"], hash_part.name, range_name, types)
-    else:
-        condition = placeholders.key_condition(
-            request["KeyConditionExpression"], hash_part.name, range_name, types
+def _read_bounds(request: dict[str, Any], placeholders: Placeholders) -> KeyBounds:
+    text = request.get("KeyConditionExpression")
+    if text is not None:
+        return placeholders.key_bounds(text)
+    conditions = request.get("KeyConditions")
+    if conditions is None:
+        raise Validation(
+            "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
         )
+    return key_bounds_of(conditions)
+
+
+def _key_condition(listing: Listing, bounds: KeyBounds) -> KeyCondition:
+    hash_part, range_part = listing.hash, listing.range
+    if range_part is None:
+        condition = bounds.fit(hash_part.name, None, {hash_part.name: hash_part.kind})
+    else:
+        types = {hash_part.name: hash_part.kind, range_part.name: range_part.kind}
+        condition = bounds.fit(hash_part.name, range_part.name, types)
     _demand_operand(hash_part, condition.hash_value, is_hash=True)
     for operand in condition.operands:
         if range_part is not None:
