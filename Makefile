@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 ASSETS := src/entrepot/web/assets/.built
 
 .NOTPARALLEL:
-.PHONY: setup up test soak check format bench docs lock clean
+.PHONY: setup up test soak check format bench docs lock clean conformance-peers
 
 # make up LAN=1 lets the local network in; make up ARGS="--port 9000" passes flags on.
 up: $(if $(wildcard $(READY)),$(READY),$(RUNS)) $(ASSETS)
@@ -62,3 +62,7 @@ lock:
 
 clean:
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis site node_modules src/entrepot/web/assets
+
+# Asks dynalite, moto and dynoxide what the conformance suite asks us, and writes docs/engine-differences.md.
+conformance-peers: $(READY)
+	@$(BIN)/python -m tests.conformance.compare

@@ -148,15 +148,21 @@ FAILS: list[tuple[str, Json]] = [
 ]  # fmt: skip
 
 
+def putting(dynamo: Dynamo, key: Json, expression: str, values: Json) -> Json:
+    """A put of the item as it is, under a condition."""
+    request = condition(dynamo, key, expression, values)
+    return {name: value for name, value in request.items() if name != "Key"} | {"Item": {**key, **ITEM}}
+
+
 @pytest.mark.parametrize(("expression", "values"), HOLDS)
 def test_holds(dynamo: Dynamo, key: Json, expression: str, values: Json) -> None:
-    assert dynamo.call("UpdateItem", condition(dynamo, key, expression, values)) == {}
+    assert dynamo.call("PutItem", putting(dynamo, key, expression, values)) == {}
 
 
 @pytest.mark.parametrize(("expression", "values"), FAILS)
 def test_fails(dynamo: Dynamo, key: Json, expression: str, values: Json) -> None:
-    request = condition(dynamo, key, expression, values)
-    dynamo.refuses("UpdateItem", request, "ConditionalCheckFailedException", "The conditional request failed")
+    request = putting(dynamo, key, expression, values)
+    dynamo.refuses("PutItem", request, "ConditionalCheckFailedException", "The conditional request failed")
 
 
 @pytest.mark.parametrize("operation", ["PutItem", "DeleteItem"])

@@ -36,7 +36,8 @@ def op(operator: str, *values: Json) -> Json:
 
 
 def expected(dynamo: Dynamo, key: Json, conditions: Json, **rest: Any) -> Json:
-    return {"TableName": dynamo.table("hash"), "Key": key, "Expected": conditions, **rest}
+    """A put of the item as it is, under conditions."""
+    return {"TableName": dynamo.table("hash"), "Item": {**key, **ITEM}, "Expected": conditions, **rest}
 
 
 HOLDS: list[Json] = [
@@ -89,20 +90,20 @@ FAILS: list[Json] = [
 
 @pytest.mark.parametrize("conditions", HOLDS)
 def test_holds(dynamo: Dynamo, key: Json, conditions: Json) -> None:
-    assert dynamo.call("UpdateItem", expected(dynamo, key, conditions)) == {}
+    assert dynamo.call("PutItem", expected(dynamo, key, conditions)) == {}
 
 
 @pytest.mark.parametrize("conditions", FAILS)
 def test_fails(dynamo: Dynamo, key: Json, conditions: Json) -> None:
     request = expected(dynamo, key, conditions)
-    dynamo.refuses("UpdateItem", request, "ConditionalCheckFailedException", "The conditional request failed")
+    dynamo.refuses("PutItem", request, "ConditionalCheckFailedException", "The conditional request failed")
 
 
 def test_or_needs_only_one(dynamo: Dynamo, key: Json) -> None:
     conditions = {"n": op("EQ", {"N": "6"}), "s": op("EQ", {"S": "text"})}
-    assert dynamo.call("UpdateItem", expected(dynamo, key, conditions, ConditionalOperator="OR")) == {}
+    assert dynamo.call("PutItem", expected(dynamo, key, conditions, ConditionalOperator="OR")) == {}
     request = expected(dynamo, key, conditions, ConditionalOperator="AND")
-    dynamo.refuses("UpdateItem", request, "ConditionalCheckFailedException")
+    dynamo.refuses("PutItem", request, "ConditionalCheckFailedException")
 
 
 @pytest.mark.parametrize("operation", ["PutItem", "DeleteItem"])

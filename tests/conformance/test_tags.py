@@ -42,11 +42,18 @@ def test_an_arn_is_needed(dynamo: Dynamo, operation: str) -> None:
     dynamo.invalid(operation, {}, "Invalid TableArn")
 
 
-@pytest.mark.parametrize("operation", ["TagResource", "UntagResource", "ListTagsOfResource"])
-def test_an_arn_of_a_table(dynamo: Dynamo, operation: str) -> None:
+@pytest.mark.parametrize(
+    ("operation", "members"),
+    [
+        ("TagResource", {"Tags": tags(k="v")}),
+        ("UntagResource", {"TagKeys": ["k"]}),
+        ("ListTagsOfResource", {}),
+    ],
+)
+def test_an_arn_of_a_table(dynamo: Dynamo, operation: str, members: Json) -> None:
     arn = "arn:aws:dynamodb:us-east-1:123456789012:table/ab"
-    request: Json = {"ResourceArn": arn, "Tags": tags(k="v"), "TagKeys": ["k"]}
-    dynamo.invalid(operation, request, f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
+    message = f"Invalid TableArn: Invalid ResourceArn provided as input {arn}"
+    dynamo.invalid(operation, {"ResourceArn": arn, **members}, message)
 
 
 def test_some_tags_are_needed(dynamo: Dynamo, arn: str) -> None:
@@ -61,11 +68,10 @@ def test_some_tags_are_needed(dynamo: Dynamo, arn: str) -> None:
 
 def test_an_absent_table(dynamo: Dynamo, arn: str) -> None:
     absent = f"{arn}-absent"
-    message = f"Requested resource not found: ResourcArn: {absent} not found"
-    dynamo.refuses(
-        "TagResource", {"ResourceArn": absent, "Tags": tags(k="v")}, "ResourceNotFoundException", message
-    )
     kind = "ResourceNotFoundException"
-    dynamo.refuses(
-        "UntagResource", {"ResourceArn": absent, "TagKeys": ["k"]}, kind, "Requested resource not found"
-    )
+    # The service misspelt the member, and said less to UntagResource, until it did not.
+    misspelt = f"Requested resource not found: ResourcArn: {absent} not found"
+    message = f"Requested resource not found: ResourceArn: {absent} not found"
+    dynamo.refuses("TagResource", {"ResourceArn": absent, "Tags": tags(k="v")}, kind, misspelt, message)
+    request = {"ResourceArn": absent, "TagKeys": ["k"]}
+    dynamo.refuses("UntagResource", request, kind, "Requested resource not found", message)

@@ -127,8 +127,6 @@ def test_deletion_protection(dynamo: Dynamo) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({}, "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required"),
-        ({"GlobalSecondaryIndexUpdates": []}, "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required"),
         ({"BillingMode": "PROVISIONED"}, INVALID + "ProvisionedThroughput must be specified when BillingMode is PROVISIONED"),
         ({"ProvisionedThroughput": {"ReadCapacityUnits": 1000000000001, "WriteCapacityUnits": 1}}, "Given value 1000000000001 for ReadCapacityUnits is out of bounds"),
         ({"ProvisionedThroughput": UNITS}, INVALID + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"),
@@ -138,6 +136,24 @@ def test_deletion_protection(dynamo: Dynamo) -> None:
 )  # fmt: skip
 def test_refused(dynamo: Dynamo, changes: Json, message: str) -> None:
     dynamo.invalid("UpdateTable", {"TableName": dynamo.table("hash"), **changes}, message)
+
+
+NOTHING = (
+    "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
+    "SSESpecification or ReplicaUpdates is required"
+)
+# The list has grown with the service.
+NOTHING_NEWER = (
+    "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, "
+    "SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, "
+    "DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required"
+)
+
+
+@pytest.mark.parametrize("changes", [{}, {"GlobalSecondaryIndexUpdates": []}])
+def test_something_must_change(dynamo: Dynamo, changes: Json) -> None:
+    request = {"TableName": dynamo.table("hash"), **changes}
+    dynamo.invalid("UpdateTable", request, NOTHING, NOTHING_NEWER)
 
 
 @pytest.mark.parametrize(
