@@ -164,5 +164,5 @@ class Edit(Action):
         if prepared[1] > ITEM_BYTES_MAX:
             raise Validation(UPDATE_TOO_LARGE)
         if table.index_parts:
-            table.demand_index_keys(prepared[0])
+            table.demand_index_keys(prepared[0], before)
         return prepared

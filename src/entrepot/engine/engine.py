@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 import apsw
 
 from entrepot.engine import keys
+from entrepot.engine.backfill import Backfill
 from entrepot.engine.chaos import Chaos, RunningChaos
 from entrepot.engine.errors import Refused, table_not_found
 from entrepot.engine.heat import WINDOW_SECONDS, Heat
@@ -48,6 +49,7 @@ class Engine:
         self.heat: Heat | None = None
         self.chaos: RunningChaos | None = None
         self.reaper = Reaper(self)
+        self.backfill = Backfill(self)
 
     @classmethod
     async def open(
@@ -62,6 +64,7 @@ class Engine:
         engine = cls(path, clock=clock, region=region)
         engine.set_chaos(chaos)
         engine.reaper.start()
+        engine.backfill.start()
         return engine
 
     async def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -126,6 +129,11 @@ class Engine:
     def arn(self, name: str) -> str:
         return f"arn:aws:dynamodb:{self.region}:{ACCOUNT}:table/{name}"
 
+    @property
+    def key_arn_prefix(self) -> str:
+        """How the ARNs of encryption keys begin."""
+        return f"arn:aws:kms:{self.region}:{ACCOUNT}:key/"
+
     async def in_thread(self, work: Callable[[Callable[..., apsw.Cursor]], T]) -> T:
         """Runs a long read beside the event loop, on a connection of its own."""
         if self.file.in_memory:
@@ -142,6 +150,7 @@ class Engine:
     async def close(self) -> None:
         """Finishes what waits and closes the file; nothing may be called afterwards."""
         await self.reaper.stop()
+        await self.backfill.stop()
         await self.writer.close()
         if self._threads is not None:
             await asyncio.to_thread(self._threads.shutdown)
@@ -151,6 +160,7 @@ class Engine:
 
     async def __aenter__(self) -> Self:
         self.reaper.start()
+        self.backfill.start()
         return self
 
     async def __aexit__(

@@ -65,7 +65,7 @@ class Reaper:
                 log.warning("a sweep failed and will be tried again: %s", error)
 
     async def _expire(self, table: Table) -> int:
-        if table.ttl_attribute is None:
+        if table.ttl_attribute is None or table.definition.ttl_marked_to is not None:
             return 0
         now = self._engine.clock()
         due = self._engine.read(
@@ -74,9 +74,18 @@ class Reaper:
         ).get
         if due is None:
             return 0
-        deleted: int = await self._engine.writer.submit(lambda transaction: expire_step(transaction, table))
+        deleted: int = await self._engine.writer.submit(
+            lambda transaction: self._expire_in(transaction, table)
+        )
         self.expired += deleted
         return deleted
+
+    def _expire_in(self, transaction: Transaction, table: Table) -> int:
+        """A step on the table as the open group has it: an index may have come, or the expiry have changed."""
+        current = self._engine.catalog.staged(table.name)
+        if current is None or current.id != table.id or current.ttl_attribute is None:
+            return 0
+        return 0 if current.definition.ttl_marked_to is not None else expire_step(transaction, current)
 
     async def _empty_trash(self) -> bool:
         if self._engine.read("SELECT 1 FROM trash LIMIT 1").get is None:

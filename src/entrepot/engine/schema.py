@@ -9,7 +9,7 @@ import msgspec
 
 from entrepot.engine import keys
 from entrepot.engine.errors import Validation
-from entrepot.engine.values import Item, Value, type_of
+from entrepot.engine.values import Item, Value, equal, type_of
 
 PARTITION_KEY_BYTES_MAX = 2048
 SORT_KEY_BYTES_MAX = 1024
@@ -37,9 +37,18 @@ class IndexDefinition(msgspec.Struct, kw_only=True):
     non_key_attributes: list[str] = []
     read_units: int = 0
     write_units: int = 0
-    status: Literal["ACTIVE", "CREATING", "DELETING"] = "ACTIVE"
-    # How far the backfill of an index that was added later has come.
+    status: Literal["ACTIVE", "CREATING"] = "ACTIVE"
+    # An index that was added later may meet items from before it that can't be in it.
+    added_later: bool = False
+    # The key of the last item that the backfill has looked at: writes keep the index up to here, and leave
+    # what lies behind to the backfill.
     backfilled_to: bytes | None = None
+    decreases_today: int = 0
+    throughput_increased_at: float | None = None
+    throughput_decreased_at: float | None = None
+    on_demand_limits: dict[str, int] | None = None
+    warm_read_units: int = 0
+    warm_write_units: int = 0
 
 
 class Definition(msgspec.Struct, kw_only=True):
@@ -61,6 +70,8 @@ class Definition(msgspec.Struct, kw_only=True):
     throughput_decreased_at: float | None = None
     ttl_attribute: str | None = None
     ttl_enabled: bool = False
+    # The row up to which the expiry of items is noted, while a change of it is carried through; else None.
+    ttl_marked_to: int | None = None
     stream_view: str | None = None
     stream_label: str | None = None
     deletion_protection: bool = False
@@ -70,6 +81,8 @@ class Definition(msgspec.Struct, kw_only=True):
     recovery_enabled_at: float | None = None
     recovery_days: int = 35
     on_demand_limits: dict[str, int] | None = None
+    warm_read_units: int = 0
+    warm_write_units: int = 0
     next_index_number: int = 1
 
 
@@ -92,12 +105,34 @@ class Index:
         self.sql_delete = f"DELETE FROM {self.rows} WHERE key = ?"
         self._table = table
         self._build = _builder(definition.hash, definition.range)
+        self.reached = definition.backfilled_to or b""
+        # The index key of an item, or None where the index has no place for the item.
+        self.key_of: Callable[[Item, bytes], bytes | None] = self._key_of
+        if definition.status == "CREATING":
+            self.key_of = self._key_so_far
+        elif definition.added_later:
+            self.key_of = self.key_if_fit
 
-    def key_of(self, item: Item, base_key: bytes) -> bytes | None:
-        """The index key of an item, or None where the item lacks an attribute of it (a sparse index)."""
+    def _key_of(self, item: Item, base_key: bytes) -> bytes | None:
+        """An item that lacks an attribute of the key is not in the index (it is sparse)."""
         if self.hash.name not in item or (self.range is not None and self.range.name not in item):
             return None
         return self._build(item) + base_key
+
+    def key_if_fit(self, item: Item, base_key: bytes) -> bytes | None:
+        """The same for items older than the index, whose attributes may be of other types or too long."""
+        for part in self.parts:
+            if part.name not in item:
+                return None
+            try:
+                demand_index_part(self, part, item[part.name])
+            except Validation:
+                return None
+        return self._build(item) + base_key
+
+    def _key_so_far(self, item: Item, base_key: bytes) -> bytes | None:
+        """The same while the index is filled: items that the backfill comes to later are not yet in it."""
+        return self.key_if_fit(item, base_key) if base_key <= self.reached else None
 
     def start_after(self, item: Item) -> bytes:
         """The index key of an ExclusiveStartKey."""
@@ -124,8 +159,10 @@ class Table:
         self.rows = f"items_{number}"
         self.key_of = _builder(definition.hash, definition.range)
         self.indexes = {index.name: Index(index, self) for index in definition.indexes}
-        self.maintained = [index for index in self.indexes.values() if index.definition.status != "DELETING"]
-        self.index_parts = [(index, part) for index in self.maintained for part in index.parts]
+        self.maintained = list(self.indexes.values())
+        # Of several indexes that an attribute breaks, the service names the first by name.
+        ordered = sorted(self.maintained, key=lambda index: index.name)
+        self.index_parts = [(index, part) for index in ordered for part in index.parts]
         self.has_local_indexes = any(not index.is_global for index in self.maintained)
         self.ttl_attribute = definition.ttl_attribute if definition.ttl_enabled else None
         self.sql_find = f"SELECT id, size, image FROM {self.rows} WHERE key = ?"
@@ -157,13 +194,15 @@ class Table:
             self.demand_index_keys(item)
         return self.key_of(item)
 
-    def demand_index_keys(self, item: Item) -> None:
+    def demand_index_keys(self, item: Item, before: Item | None = None) -> None:
+        """Attributes of index keys must be of their types, unless they were so before and stay as they are."""
         for index, part in self.index_parts:
             if part.name in item:
                 value = item[part.name]
                 if type(value) is str and part.kind == "S" and 0 < len(value) <= 256:
                     continue
-                demand_index_part(index, part, value)
+                if before is None or part.name not in before or not equal(before[part.name], value):
+                    demand_index_part(index, part, value, updating=before is not None)
 
 
 def demand_part(part: KeyPart, key: Item, *, is_hash: bool) -> None:
@@ -190,7 +229,7 @@ def demand_item_part(part: KeyPart, item: Item, *, is_hash: bool) -> None:
     demand_part(part, item, is_hash=is_hash)
 
 
-def demand_index_part(index: Index, part: KeyPart, value: Value) -> None:
+def demand_index_part(index: Index, part: KeyPart, value: Value, *, updating: bool = False) -> None:
     kind = type_of(value)
     if kind != part.kind:
         raise Validation(
@@ -199,10 +238,15 @@ def demand_index_part(index: Index, part: KeyPart, value: Value) -> None:
         )
     if part.kind != "N" and not value:
         word = "string" if part.kind == "S" else "binary"
+        cannot = f"The AttributeValue for a key attribute cannot contain an empty {word} value."
+        if updating:
+            raise Validation(
+                f"One or more parameter values are not valid. The update expression attempted to update a "
+                f"secondary index key to a value that is not supported. {cannot}"
+            )
         raise Validation(
             f"One or more parameter values are not valid. A value specified for a secondary index key is not "
-            f"supported. The AttributeValue for a key attribute cannot contain an empty {word} value. "
-            f"IndexName: {index.name}, IndexKey: {part.name}"
+            f"supported. {cannot} IndexName: {index.name}, IndexKey: {part.name}"
         )
     demand_key_size(part, value, is_hash=part is index.hash)
 

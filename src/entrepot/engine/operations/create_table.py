@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from entrepot.engine.errors import Refused, Validation
-from entrepot.engine.operations import fields
-from entrepot.engine.operations.describe_table import describe
+from entrepot.engine.operations import fields, tags
+from entrepot.engine.operations import table_settings as settings
+from entrepot.engine.operations.describe_table import describe_new
 from entrepot.engine.operations.operation import Operation
 from entrepot.engine.schema import Definition, IndexDefinition, KeyPart
-from entrepot.engine.shapes import Flag, ListOf, Record, Shape, TableRecord, Text, Whole
+from entrepot.engine.shapes import ListOf, Record, Shape, TableRecord, Text
 from entrepot.engine.storage import Transaction, rows
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 LOCAL_INDEXES_MAX = 5
 GLOBAL_INDEXES_MAX = 20
 NON_KEY_ATTRIBUTES_MAX = 100
-UNITS_MAX = 1_000_000_000_000
 
 _INVALID = "One or more parameter values were invalid: "
 
@@ -31,99 +30,75 @@ KEY_SCHEMA = ListOf(
             "AttributeName": Text(required=True, shortest=1, longest=255),
             "KeyType": Text(required=True, words=("HASH", "RANGE")),
         },
+        required=True,
         field=False,
     ),
     required=True,
     shortest=1,
     longest=2,
 )
-THROUGHPUT = Record(
-    "ProvisionedThroughput",
-    {
-        "WriteCapacityUnits": Whole(required=True, lowest=1, java="Long"),
-        "ReadCapacityUnits": Whole(required=True, lowest=1, java="Long"),
-    },
-)
 PROJECTION = Record(
     "Projection",
     {
         "ProjectionType": Text(words=("ALL", "INCLUDE", "KEYS_ONLY")),
-        "NonKeyAttributes": ListOf(Text(shortest=1, longest=255), shortest=1, longest=20),
+        "NonKeyAttributes": ListOf(Text(required=True, shortest=1, longest=255), shortest=1, longest=20),
     },
     required=True,
 )
-ATTRIBUTE_DEFINITIONS = ListOf(
-    Record(
-        "AttributeDefinition",
-        {
-            "AttributeName": Text(required=True, shortest=1, longest=255),
-            "AttributeType": Text(required=True, words=("B", "N", "S")),
-        },
-        field=False,
-    ),
+ATTRIBUTE_DEFINITION = Record(
+    "AttributeDefinition",
+    {
+        "AttributeName": Text(required=True, shortest=1, longest=255),
+        "AttributeType": Text(required=True, words=("B", "N", "S")),
+    },
     required=True,
+    field=False,
 )
 INDEX_FIELDS: dict[str, Shape] = {
     "IndexName": Text(required=True, pattern=r"[a-zA-Z0-9_.-]+", shortest=3, longest=255),
     "KeySchema": KEY_SCHEMA,
     "Projection": PROJECTION,
 }
-STREAM = Record(
-    "StreamSpecification",
-    {
-        "StreamEnabled": Flag(required=True),
-        "StreamViewType": Text(words=("NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY")),
-    },
-)
-ENCRYPTION = Record(
-    "SSESpecification",
-    {"Enabled": Flag(), "SSEType": Text(words=("AES256", "KMS")), "KMSMasterKeyId": Text()},
-)
-ON_DEMAND = Record(
-    "OnDemandThroughput",
-    {"MaxReadRequestUnits": Whole(java="Long"), "MaxWriteRequestUnits": Whole(java="Long")},
-)
-BILLING_MODE = Text(words=("PROVISIONED", "PAY_PER_REQUEST"))
-TABLE_CLASS = Text(words=("STANDARD", "STANDARD_INFREQUENT_ACCESS"))
-TAGS = ListOf(
-    Record(
-        "Tag",
-        {
-            "Key": Text(required=True, shortest=1, longest=128),
-            "Value": Text(required=True, longest=256),
-        },
-        field=False,
-    )
-)
+
+GLOBAL_INDEX_FIELDS: dict[str, Shape] = {
+    **INDEX_FIELDS,
+    "ProvisionedThroughput": settings.THROUGHPUT,
+    "OnDemandThroughput": settings.ON_DEMAND,
+    "WarmThroughput": settings.WARM,
+}
 
 SHAPE = TableRecord(
     "CreateTableInput",
     {
         "TableName": fields.TABLE_NAME,
-        "BillingMode": BILLING_MODE,
-        "ProvisionedThroughput": THROUGHPUT,
+        "BillingMode": settings.BILLING_MODE,
+        "ProvisionedThroughput": settings.THROUGHPUT,
         "KeySchema": KEY_SCHEMA,
-        "AttributeDefinitions": ATTRIBUTE_DEFINITIONS,
-        "LocalSecondaryIndexes": ListOf(Record("LocalSecondaryIndex", INDEX_FIELDS, field=False)),
+        "AttributeDefinitions": ListOf(ATTRIBUTE_DEFINITION, required=True),
+        "LocalSecondaryIndexes": ListOf(
+            Record("LocalSecondaryIndex", INDEX_FIELDS, required=True, field=False)
+        ),
         "GlobalSecondaryIndexes": ListOf(
             Record(
                 "GlobalSecondaryIndex",
-                {**INDEX_FIELDS, "ProvisionedThroughput": THROUGHPUT, "OnDemandThroughput": ON_DEMAND},
+                GLOBAL_INDEX_FIELDS,
+                required=True,
                 field=False,
             )
         ),
-        "StreamSpecification": STREAM,
-        "SSESpecification": ENCRYPTION,
-        "Tags": TAGS,
-        "TableClass": TABLE_CLASS,
+        "StreamSpecification": settings.STREAM,
+        "SSESpecification": settings.ENCRYPTION,
+        "Tags": tags.TAGS,
+        "TableClass": fields.TEXT,
         "DeletionProtectionEnabled": fields.FLAG,
-        "OnDemandThroughput": ON_DEMAND,
+        "OnDemandThroughput": settings.ON_DEMAND,
+        "WarmThroughput": settings.WARM,
     },
 )
 
 
 async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
-    definition = define(request, engine.clock())
+    definition = define(request, engine.clock(), engine.key_arn_prefix)
 
     def create(transaction: Transaction) -> None:
         if engine.catalog.staged(definition.name) is not None:
@@ -131,31 +106,19 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
         rows.create_rows(transaction, engine.catalog.add(transaction, definition))
 
     await engine.writer.submit(create)
-    described = describe(engine, engine.catalog.get(definition.name), "CREATING", "CREATING")
-    return {"TableDescription": described}
+    return {"TableDescription": describe_new(engine, engine.catalog.get(definition.name))}
 
 
-def define(request: dict[str, Any], now: float) -> Definition:
+def define(request: dict[str, Any], now: float, key_arn_prefix: str) -> Definition:
     """The table that a request asks for, or the first rule that it breaks."""
     billing: Any = request.get("BillingMode") or "PROVISIONED"
+    settings.demand_class(request.get("TableClass"))
     units = demand_units(request, billing)
-    attributes = _attributes(request)
+    attributes = read_attributes(request["AttributeDefinitions"], request["KeySchema"])
     hash_part, range_part = read_key_schema(request["KeySchema"], attributes)
-    local = request.get("LocalSecondaryIndexes")
-    global_ = request.get("GlobalSecondaryIndexes")
-    if local is None and global_ is None and len(request["KeySchema"]) != len(attributes):
-        raise Validation(
-            f"{_INVALID}Number of attributes in KeySchema does not exactly match number of attributes defined in "
-            f"AttributeDefinitions"
-        )
-    names: set[str] = set()
-    indexes: list[IndexDefinition] = []
-    if local is not None:
-        indexes += _local_indexes(local, attributes, hash_part, range_part, names)
-    if global_ is not None:
-        indexes += _global_indexes(global_, attributes, billing, names, first_number=len(indexes) + 1)
-    _demand_all_attributes_used(attributes, hash_part, range_part, indexes)
-    _demand_few_projected(indexes)
+    indexes = _indexes(request, billing, attributes, hash_part, range_part)
+    settings.demand_limits(request.get("OnDemandThroughput"), billing, "table")
+    settings.demand_encryption(request.get("SSESpecification"))
     definition = Definition(
         name=request["TableName"],
         table_id=str(uuid.uuid4()),
@@ -165,17 +128,65 @@ def define(request: dict[str, Any], now: float) -> Definition:
         indexes=indexes,
         created_at=round(now, 3),
         billing_mode=billing,
+        billing_changed_at=round(now, 3) if billing == "PAY_PER_REQUEST" else None,
         read_units=units[0],
         write_units=units[1],
         deletion_protection=bool(request.get("DeletionProtectionEnabled")),
         table_class=request.get("TableClass"),
-        on_demand_limits=request.get("OnDemandThroughput"),
-        tags={tag["Key"]: tag["Value"] for tag in request.get("Tags") or ()},
+        on_demand_limits=request.get("OnDemandThroughput") or None,
+        encryption=settings.encryption_of(request.get("SSESpecification"), key_arn_prefix),
+        tags=tags.read_tags(request.get("Tags") or ()),
         next_index_number=len(indexes) + 1,
     )
-    apply_stream(definition, request.get("StreamSpecification"), now)
-    apply_encryption(definition, request.get("SSESpecification"))
+    settings.warm_up(definition, request.get("WarmThroughput"), billing)
+    _open_stream(definition, request.get("StreamSpecification"), now)
     return definition
+
+
+def _indexes(
+    request: dict[str, Any],
+    billing: str,
+    attributes: dict[str, KeyPart],
+    hash_part: KeyPart,
+    range_part: KeyPart | None,
+) -> list[IndexDefinition]:
+    """The indexes that a request asks for; attributes that no key uses are told of before the rest."""
+    local = request.get("LocalSecondaryIndexes")
+    global_ = request.get("GlobalSecondaryIndexes")
+    if local is None and global_ is None:
+        if len(request["KeySchema"]) != len(attributes):
+            raise Validation(
+                f"{_INVALID}Number of attributes in KeySchema does not exactly match number of attributes defined "
+                f"in AttributeDefinitions"
+            )
+        return []
+    _demand_all_attributes_used(attributes, [request, *(local or ()), *(global_ or ())])
+    names: set[str] = set()
+    indexes: list[IndexDefinition] = []
+    if local is not None:
+        indexes += _local_indexes(local, attributes, hash_part, range_part, names)
+    if global_ is not None:
+        indexes += _global_indexes(global_, attributes, billing, names, first_number=len(indexes) + 1)
+    demand_few_projected(indexes)
+    return indexes
+
+
+def _open_stream(definition: Definition, wanted: dict[str, Any] | None, now: float) -> None:
+    if wanted is None:
+        return
+    view = wanted.get("StreamViewType")
+    if not wanted["StreamEnabled"]:
+        if view is not None:
+            raise Validation(
+                f"{_INVALID}Table is being created with a stream disabled, UpdateViewType should not be specified"
+            )
+        return
+    if view is None:
+        raise Validation(
+            f"{_INVALID}Table is being created with a stream enabled, UpdateViewType is required"
+        )
+    definition.stream_view = view
+    definition.stream_label = settings.stream_label(now)
 
 
 def demand_units(request: dict[str, Any], billing: str) -> tuple[int, int]:
@@ -193,29 +204,18 @@ def demand_units(request: dict[str, Any], billing: str) -> tuple[int, int]:
             f"{_INVALID}ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is "
             f"PROVISIONED"
         )
-    return bounded_units(throughput)
+    return settings.bounded_units(throughput)
 
 
-def bounded_units(throughput: dict[str, Any]) -> tuple[int, int]:
-    for name in ("ReadCapacityUnits", "WriteCapacityUnits"):
-        if throughput[name] > UNITS_MAX:
-            raise Validation(f"Given value {throughput[name]} for {name} is out of bounds")
-    return throughput["ReadCapacityUnits"], throughput["WriteCapacityUnits"]
-
-
-def _attributes(request: dict[str, Any]) -> dict[str, KeyPart]:
-    defined = request["AttributeDefinitions"]
-    if len(request["KeySchema"]) > len(defined):
+def read_attributes(defined: list[dict[str, str]], key_schema: list[dict[str, str]]) -> dict[str, KeyPart]:
+    """The definitions of attributes by name, of which there must be as many as a key has parts."""
+    if len(key_schema) > len(defined):
         raise Validation("Invalid KeySchema: Some index key attribute have no definition")
     attributes: dict[str, KeyPart] = {}
     for entry in defined:
-        part = KeyPart(entry["AttributeName"], entry["AttributeType"])
+        part = KeyPart(entry["AttributeName"], entry["AttributeType"])  # type: ignore[arg-type]
         if part.name in attributes:
-            raise Validation(
-                f"{_INVALID}Duplicate AttributeName in AttributeDefinitions: {part.name}"
-                if attributes[part.name] == part
-                else "Cannot have two attributes with the same name"
-            )
+            raise Validation(f"Attribute Name is duplicated: {part.name}")
         attributes[part.name] = part
     return attributes
 
@@ -285,6 +285,9 @@ def _global_indexes(
         hash_part, range_part = read_key_schema(entry["KeySchema"], attributes)
         index = define_index(entry, number, hash_part, range_part, is_global=True)
         index.read_units, index.write_units = demand_index_units(entry, billing)
+        settings.demand_limits(entry.get("OnDemandThroughput"), billing, f"index : {index.name}")
+        index.on_demand_limits = entry.get("OnDemandThroughput") or None
+        settings.warm_up(index, entry.get("WarmThroughput"), billing)
         demand_new_name(index.name, names)
         indexes.append(index)
     if len(wanted) > GLOBAL_INDEXES_MAX:
@@ -304,6 +307,9 @@ def define_index(
         raise Validation(f"{_INVALID}ProjectionType is {kind}, but NonKeyAttributes is specified")
     if others is None and kind == "INCLUDE":
         raise Validation(f"{_INVALID}ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
+    for place, name in enumerate(others or ()):
+        if name in others[:place]:
+            raise Validation(f"{_INVALID}Duplicate element in NonKeyAttributes: {name}")
     return IndexDefinition(
         number=number,
         name=entry["IndexName"],
@@ -326,9 +332,9 @@ def demand_index_units(entry: dict[str, Any], billing: str) -> tuple[int, int]:
             )
         return 0, 0
     if throughput is None:
-        raise Validation(f"{_INVALID}ProvisionedThroughput must be specified for index: {name}")
+        raise Validation(f"{_INVALID}ProvisionedThroughput is not specified for index: {name}")
     for field in ("ReadCapacityUnits", "WriteCapacityUnits"):
-        if throughput[field] > UNITS_MAX:
+        if throughput[field] > settings.UNITS_MAX:
             raise Validation(f"Given value {throughput[field]} for {field} is out of bounds for index {name}")
     return throughput["ReadCapacityUnits"], throughput["WriteCapacityUnits"]
 
@@ -339,58 +345,21 @@ def demand_new_name(name: str, names: set[str]) -> None:
     names.add(name)
 
 
-def _demand_all_attributes_used(
-    attributes: dict[str, KeyPart],
-    hash_part: KeyPart,
-    range_part: KeyPart | None,
-    indexes: list[IndexDefinition],
-) -> None:
-    used = {hash_part.name} | ({range_part.name} if range_part else set())
-    for index in indexes:
-        used |= {index.hash.name} | ({index.range.name} if index.range else set())
-    if used != set(attributes):
+def _demand_all_attributes_used(attributes: dict[str, KeyPart], keyed: list[dict[str, Any]]) -> None:
+    used = {element["AttributeName"] for each in keyed for element in each["KeySchema"]}
+    if not used.issuperset(attributes):
         raise Validation(
             f"{_INVALID}Some AttributeDefinitions are not used. AttributeDefinitions: "
             f"[{', '.join(attributes)}], keys used: [{', '.join(name for name in attributes if name in used)}]"
         )
 
 
-def _demand_few_projected(indexes: list[IndexDefinition]) -> None:
+def demand_few_projected(indexes: list[IndexDefinition]) -> None:
     if sum(len(index.non_key_attributes) for index in indexes) > NON_KEY_ATTRIBUTES_MAX:
         raise Validation(
             f"{_INVALID}Number of attributes specified in NonKeyAttributes across all indexes exceeds the "
             f"per-table limit of {NON_KEY_ATTRIBUTES_MAX}"
         )
-
-
-def apply_stream(definition: Definition, wanted: dict[str, Any] | None, now: float) -> None:
-    if wanted is None:
-        return
-    view = wanted.get("StreamViewType")
-    if not wanted["StreamEnabled"]:
-        if view is not None:
-            raise Validation(
-                f"{_INVALID}Table is being created without a stream, StreamViewType must not be specified"
-            )
-        definition.stream_view = None
-        return
-    if view is None:
-        raise Validation(f"{_INVALID}StreamViewType must be specified when stream is enabled")
-    definition.stream_view = view
-    definition.stream_label = stream_label(now)
-
-
-def stream_label(now: float) -> str:
-    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
-
-
-def apply_encryption(definition: Definition, wanted: dict[str, Any] | None) -> None:
-    if wanted is None or not wanted.get("Enabled"):
-        definition.encryption = None
-        return
-    definition.encryption = {"Status": "ENABLED", "SSEType": wanted.get("SSEType") or "KMS"}
-    if wanted.get("KMSMasterKeyId"):
-        definition.encryption["KMSMasterKeyArn"] = wanted["KMSMasterKeyId"]
 
 
 OPERATION = Operation("CreateTable", SHAPE, run)

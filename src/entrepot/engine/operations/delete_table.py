@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from entrepot.engine.errors import Validation
+from entrepot.engine.errors import Refused, Validation
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.describe_table import describe
 from entrepot.engine.operations.operation import Operation
@@ -29,8 +29,14 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
         current = engine.catalog.in_step(table)
         if current.definition.deletion_protection:
             raise Validation(
-                f"Resource cannot be deleted as it is currently protected against deletion. "
-                f"Disable deletion protection first: {engine.arn(table.name)}"
+                "Resource cannot be deleted as it is currently protected against deletion. Disable deletion "
+                "protection first."
+            )
+        if any(index.status != "ACTIVE" for index in current.definition.indexes):
+            raise Refused(
+                "ResourceInUseException",
+                "Attempt to change a resource which is still in use: Cannot delete table while indexes are being "
+                "created, updated, or deleted.",
             )
         engine.catalog.remove(transaction, current)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.operation import Operation
-from entrepot.engine.schema import Index, IndexDefinition, KeyPart, Table
+from entrepot.engine.operations.table_settings import decreases_on, warm_units
+from entrepot.engine.schema import Definition, Index, IndexDefinition, KeyPart, Table
 from entrepot.engine.shapes import TableRecord
 from entrepot.engine.values import image, item_size
 
@@ -24,8 +26,17 @@ def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
     return {"Table": describe(engine, table)}
 
 
+def describe_new(engine: Engine, table: Table) -> dict[str, Any]:
+    """A table as CreateTable answers it: what is measured or dated is not told yet."""
+    described = describe(engine, table, "CREATING", dict.fromkeys(table.indexes, "CREATING"))
+    described.get("BillingModeSummary", {}).pop("LastUpdateToPayPerRequestDateTime", None)
+    for warm in (described, *described.get("GlobalSecondaryIndexes", ())):
+        del warm["WarmThroughput"]
+    return described
+
+
 def describe(
-    engine: Engine, table: Table, status: str = "ACTIVE", index_status: str | None = None
+    engine: Engine, table: Table, status: str = "ACTIVE", index_statuses: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """A table as DescribeTable and its relatives answer it."""
     definition = table.definition
@@ -33,24 +44,26 @@ def describe(
     arn = engine.arn(table.name)
     described: dict[str, Any] = {
         "AttributeDefinitions": [
-            {"AttributeName": part.name, "AttributeType": part.kind} for part in definition.attributes
+            {"AttributeName": part.name, "AttributeType": part.kind}
+            for part in sorted(definition.attributes, key=lambda part: part.name)
         ],
         "TableName": table.name,
         "KeySchema": key_schema(table.hash, table.range),
         "TableStatus": status,
         "CreationDateTime": definition.created_at,
-        "ProvisionedThroughput": _throughput(table),
+        "ProvisionedThroughput": _throughput(definition, engine.clock()),
         "TableSizeBytes": size,
         "ItemCount": items,
         "TableArn": arn,
         "TableId": definition.table_id,
         "DeletionProtectionEnabled": definition.deletion_protection,
+        "WarmThroughput": _warmth(definition, definition.billing_mode),
     }
     if definition.billing_mode == "PAY_PER_REQUEST" or definition.billing_changed_at is not None:
-        described["BillingModeSummary"] = {"BillingMode": definition.billing_mode}
-        if definition.billing_mode == "PAY_PER_REQUEST":
-            changed = definition.billing_changed_at or definition.created_at
-            described["BillingModeSummary"]["LastUpdateToPayPerRequestDateTime"] = changed
+        described["BillingModeSummary"] = {
+            "BillingMode": definition.billing_mode,
+            "LastUpdateToPayPerRequestDateTime": definition.billing_changed_at or definition.created_at,
+        }
     if definition.table_class is not None:
         described["TableClassSummary"] = {"TableClass": definition.table_class}
     if definition.on_demand_limits is not None:
@@ -64,7 +77,8 @@ def describe(
         described["LatestStreamArn"] = f"{arn}/stream/{definition.stream_label}"
     for index in table.indexes.values():
         group = "GlobalSecondaryIndexes" if index.is_global else "LocalSecondaryIndexes"
-        described.setdefault(group, []).append(_describe_index(engine, table, index, index_status))
+        status_of_index = (index_statuses or {}).get(index.name, index.definition.status)
+        described.setdefault(group, []).append(_describe_index(engine, table, index, status_of_index))
     return described
 
 
@@ -75,26 +89,27 @@ def key_schema(hash_part: KeyPart, range_part: KeyPart | None) -> list[dict[str,
     return schema
 
 
-def _describe_index(engine: Engine, table: Table, index: Index, status: str | None) -> dict[str, Any]:
+def _describe_index(engine: Engine, table: Table, index: Index, status: str) -> dict[str, Any]:
     definition = index.definition
-    items, _ = engine.catalog.counts(index.rows)
+    # The rows of an index that is being deleted may be gone already.
+    items = 0 if status == "DELETING" else engine.catalog.counts(index.rows)[0]
     described: dict[str, Any] = {
         "IndexName": index.name,
         "KeySchema": key_schema(index.hash, index.range),
         "Projection": projection(definition),
-        "IndexSizeBytes": items * _sampled_entry_bytes(engine, table, index),
+        "IndexSizeBytes": items * _sampled_entry_bytes(engine, table, index) if items else 0,
         "ItemCount": items,
         "IndexArn": f"{engine.arn(table.name)}/index/{index.name}",
     }
-    if index.is_global:
-        described["IndexStatus"] = status or definition.status
-        if definition.status == "CREATING":
-            described["Backfilling"] = True
-        described["ProvisionedThroughput"] = {
-            "NumberOfDecreasesToday": 0,
-            "ReadCapacityUnits": definition.read_units,
-            "WriteCapacityUnits": definition.write_units,
-        }
+    if not index.is_global:
+        return described
+    described["IndexStatus"] = status
+    if definition.status == "CREATING" and status == "CREATING":
+        described["Backfilling"] = True
+    described["ProvisionedThroughput"] = _throughput(definition, engine.clock())
+    described["WarmThroughput"] = _warmth(definition, table.definition.billing_mode)
+    if definition.on_demand_limits is not None:
+        described["OnDemandThroughput"] = definition.on_demand_limits
     return described
 
 
@@ -110,14 +125,18 @@ def _sampled_entry_bytes(engine: Engine, table: Table, index: Index) -> int:
 def projection(index: IndexDefinition) -> dict[str, Any]:
     described: dict[str, Any] = {"ProjectionType": index.projection}
     if index.projection == "INCLUDE":
-        described["NonKeyAttributes"] = index.non_key_attributes
+        described["NonKeyAttributes"] = sorted(index.non_key_attributes)
     return described
 
 
-def _throughput(table: Table) -> dict[str, Any]:
-    definition = table.definition
+def _warmth(kept: Definition | IndexDefinition, billing: str) -> dict[str, Any]:
+    read, write = warm_units(kept, billing)
+    return {"ReadUnitsPerSecond": read, "WriteUnitsPerSecond": write, "Status": "ACTIVE"}
+
+
+def _throughput(definition: Definition | IndexDefinition, now: float) -> dict[str, Any]:
     throughput: dict[str, Any] = {
-        "NumberOfDecreasesToday": definition.decreases_today,
+        "NumberOfDecreasesToday": decreases_on(definition, now),
         "ReadCapacityUnits": definition.read_units,
         "WriteCapacityUnits": definition.write_units,
     }

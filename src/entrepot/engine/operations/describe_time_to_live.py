@@ -16,11 +16,12 @@ SHAPE = TableRecord("DescribeTimeToLiveInput", {"TableName": fields.TABLE_NAME})
 
 def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
     definition = engine.table_named(request["TableName"]).definition
+    changing = definition.ttl_marked_to is not None
     if not definition.ttl_enabled:
-        return {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
+        return {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLING" if changing else "DISABLED"}}
     return {
         "TimeToLiveDescription": {
-            "TimeToLiveStatus": "ENABLED",
+            "TimeToLiveStatus": "ENABLING" if changing else "ENABLED",
             "AttributeName": definition.ttl_attribute,
         }
     }

@@ -2,7 +2,41 @@
 
 from __future__ import annotations
 
-from entrepot.engine.shapes import Attribute, Flag, ListOf, MapOf, Record, Shape, Text
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from entrepot.engine.shapes import (
+    NAME_LONGEST,
+    NAME_SHORTEST,
+    Attribute,
+    Flag,
+    ListOf,
+    MapOf,
+    Record,
+    Shape,
+    Text,
+)
+
+_ARN = re.compile(
+    rf"arn:aws[a-z-]*:dynamodb:[a-z0-9-]*:\d*:table/[a-zA-Z0-9_.-]{{{NAME_SHORTEST},{NAME_LONGEST}}}"
+)
+
+
+class TableName(Text):
+    """The name of a table, or its ARN."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            required=True, pattern=r"[a-zA-Z0-9_.-]+", shortest=NAME_SHORTEST, longest=NAME_LONGEST
+        )
+
+    def holds(self, value: Any) -> bool:
+        return super().holds(value) or _ARN.fullmatch(value) is not None
+
+    def violations(self, value: Any, path: str) -> Iterator[str]:
+        return iter(()) if self.holds(value) else super().violations(value, path)
+
 
 COMPARISONS = (
     "IN",
@@ -20,7 +54,7 @@ COMPARISONS = (
     "CONTAINS",
 )
 
-TABLE_NAME = Text(required=True, pattern=r"[a-zA-Z0-9_.-]+", shortest=3, longest=255)
+TABLE_NAME = TableName()
 INDEX_NAME = Text(pattern=r"[a-zA-Z0-9_.-]+", shortest=3, longest=255)
 RETURN_CONSUMED = Text(words=("INDEXES", "TOTAL", "NONE"))
 RETURN_METRICS = Text(words=("SIZE", "NONE"))
