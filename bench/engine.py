@@ -313,7 +313,7 @@ async def cost_of_puts(engine: Engine, ticket: int, *, in_order: bool) -> float:
     items = [
         {
             "pk": "ordered" if in_order else f"R{chance.random()}",
-            "sk": f"{size}-{number:08}",
+            "sk": f"{ticket:04}-{number:08}",
             "body": "x" * 80,
         }
         for number in range(1_920)
