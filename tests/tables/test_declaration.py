@@ -22,7 +22,7 @@ from msgspec import Struct
 from entrepot.tables import *
 A = NewType("A", str)
 B = NewType("B", str)
-main = Table("main", "PK SK", indexes={"G": "GPK GSK", "thin": Index("TPK TSK", project="KEYS_ONLY")}, ttl="ttl")
+main = Table("main", "PK SK", indexes={"GSI": "GPK GSK", "thin": Index("TPK TSK", project="KEYS_ONLY")}, ttl="ttl")
 @main.entity(PK="A#{a}", SK="B#{b}", GPK="G#{kind}#{n:05}", GSK="{b}", TPK="T#{b}", TSK="X", version="version")
 class Thing(Entity):
     a: A
@@ -287,7 +287,7 @@ def test_nothing_can_be_added_to_text(load: Load) -> None:
         ('PK="X#{x"', "expected '}' before end of string"),
         ('PK="X#{x}"', "the key 'SK' has no template"),
         ('PK="X#{x}", SK="Y", QPK="Z"', "'QPK' is no key of main"),
-        ('PK="X#{x}", SK="Y", GPK="Z"', "the index G has 'GPK' but no 'GSK'"),
+        ('PK="X#{x}", SK="Y", GPK="Z"', "the index GSI has 'GPK' but no 'GSK'"),
         ('PK="A#{x}", SK="B#{y}"', "its keys A#{x} B#{y} can be those of Thing"),
         ('PK="X#{x}", SK="Y", version="x"', "the version 'x' must be an int"),
         ('PK="X#{x}", SK="Y", unique=[guard(PK="U")]', "a guard has the table's keys"),
@@ -340,6 +340,21 @@ def test_a_prefix_that_shadows_another_entity_is_reported_at_the_pattern(load: L
                 x: str
             """,
         )
+
+
+@pytest.mark.parametrize(
+    ("declaration", "reason"),
+    [
+        ('"x", "PK"', "'x': a name has 3 to 255"),
+        ('"good", "PK", indexes={"G": "GPK"}', "'G': a name has 3 to 255"),
+        ('"good", ""', "a partition key, and perhaps a sort key"),
+        ('"good", "PK:Q"', "a key is S, N or B"),
+    ],
+)
+def test_a_wrong_table_is_refused(load: Load, declaration: str, reason: str) -> None:
+    with pytest.raises(DeclarationError) as caught:
+        load(f"table = Table({declaration})  # WRONG")
+    assert reason in str(caught.value)
 
 
 def test_an_annotation_that_names_nothing_is_refused(load: Load) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from entrepot.tables import Entity, InvalidKey, Table
 from entrepot.tables.model import Model
 
-table = Table("keys", "PK SK", indexes={"G": "GPK GSK"})
+table = Table("keys", "PK SK", indexes={"GSI": "GPK GSK"})
 
 
 @table.entity(PK="A#{a}#{b}", SK="N#{n:06}#{c}", GPK="MAIL#{mail:fold}", GSK="MONTH#{at:%Y%m}")

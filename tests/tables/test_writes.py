@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -357,18 +358,18 @@ class TestWrongValues:
         ],
     )
     async def test_a_wrong_value_never_reaches_the_store(
-        self, engine_db: Database, attribute: str, value: object
+        self, engine_db: Database, attribute: str, value: Any
     ) -> None:
         calls: list[str] = []
         send = engine_db._call
 
-        async def watched(operation: str, request: dict[str, object]) -> dict[str, object]:
+        async def watched(operation: str, request: dict[str, Any]) -> dict[str, Any]:
             calls.append(operation)
             return await send(operation, request)
 
         engine_db._call = watched
         with pytest.raises(InvalidValue) as caught:
-            await engine_db.create(note(**{attribute: value}))
+            await engine_db.create(note(1, OWNER, **{attribute: value}))
         assert (caught.value.entity, caught.value.attribute) == ("Note", attribute)
         assert len(str(caught.value)) < 300
         assert calls == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=Entity)
 
 INDEXES_MAX = 20
+_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}", re.ASCII)
 _HERE = str(Path(__file__).parent)
 
 
@@ -64,6 +66,7 @@ class Table:
         self.file, self.line = caller()
         self.name = name
         try:
+            _check_name(name)
             self.key_names, self.key_kinds = _parse_keys(keys)
             self.indexes = {name: _index(name, index) for name, index in (indexes or {}).items()}
         except TemplateError as error:
@@ -264,7 +267,13 @@ def _shapes(model: Model[Any]) -> list[tuple[str, dict[str, Template]]]:
     return shapes + [(guard.name, guard.templates) for guard in model.guards]
 
 
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise TemplateError(f"{name!r}: a name has 3 to 255 of A-Z a-z 0-9 _ . -")
+
+
 def _index(name: str, declared: str | Index) -> Index:
+    _check_name(name)
     index = Index(declared) if isinstance(declared, str) else declared
     index.name = name
     return index
