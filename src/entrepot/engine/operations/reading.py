@@ -23,7 +23,7 @@ def admit_key(key: Item) -> Item:
     for value in key.values():
         if type(value) is not str:
             return admit(key)
-    return key
+    return key if "" not in key else admit(key)
 
 
 def demand_scalar_keys(table: Table, nested: Iterable[str]) -> None:

@@ -13,6 +13,7 @@ Value = Any
 Item = dict[str, Any]
 
 DEPTH_MAX = 32
+EMPTY_NAME = "Empty attribute name"
 NESTED_TOO_DEEP = (
     "Nesting Levels have exceeded supported limits: "
     "Attributes in the item have nested levels beyond supported limit"
@@ -95,6 +96,8 @@ def compare(left: Value, right: Value) -> int:
 
 def admit(item: Item) -> Item:
     """The item in canonical form: the same object where nothing needs to change."""
+    if "" in item:
+        raise Validation(EMPTY_NAME)
     changed: Item | None = None
     for name, value in item.items():
         if type(name) is not str:
@@ -142,6 +145,8 @@ def _admit_list(value: list[Any], depth: int) -> list[Any]:
 def _admit_map(value: dict[str, Any], depth: int) -> dict[str, Any]:
     if depth >= DEPTH_MAX and value:
         raise Validation(NESTED_TOO_DEEP)
+    if "" in value:
+        raise Validation(EMPTY_NAME)
     admitted = {name: admit_value(element, depth + 1) for name, element in value.items()}
     for name, element in value.items():
         if type(name) is not str:

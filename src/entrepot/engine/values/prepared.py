@@ -23,6 +23,8 @@ def prepare(item: Item) -> tuple[Item, int, bytes]:
 
 def _weigh_map(item: dict[str, Any], depth: int) -> int:
     """The size of a map that msgpack can write as it is; below zero where a careful walk is needed."""
+    if "" in item:
+        return _NOT_PLAIN
     total = 0
     for name, value in item.items():
         kind = type(value)
