@@ -19,6 +19,22 @@ _INVALID = "One or more parameter values were invalid: "
 BAD_START = "The provided starting key is invalid"
 
 
+_NOT_OF_THE_START = ("numeric value", "magnitude", "significant digits", "contains duplicates", "number set")
+
+
+def admit_start_key(request: dict[str, Any]) -> None:
+    """Refuses values of an ExclusiveStartKey that are none."""
+    start = request.get("ExclusiveStartKey")
+    if start is None:
+        return
+    try:
+        admit_key(start)
+    except Validation as error:
+        if any(words in error.message for words in _NOT_OF_THE_START):
+            raise
+        raise Validation(f"{BAD_START}: {error.message}") from None
+
+
 class Listing:
     """One Query or Scan: where it reads, and what it shows of what it finds."""
 

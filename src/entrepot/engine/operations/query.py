@@ -9,9 +9,8 @@ from entrepot.engine.errors import Validation
 from entrepot.engine.expressions import KeyBounds, KeyCondition, Placeholders
 from entrepot.engine.legacy import check_mixing, condition_of_filter, key_bounds_of, projection_of
 from entrepot.engine.operations import fields
-from entrepot.engine.operations.listing import Listing, demand_select, read_listing
+from entrepot.engine.operations.listing import Listing, admit_start_key, demand_select, read_listing
 from entrepot.engine.operations.operation import Operation
-from entrepot.engine.operations.reading import admit_key
 from entrepot.engine.pages import Page, Range
 from entrepot.engine.schema import KeyPart, demand_key_size
 from entrepot.engine.shapes import Record, Text, Whole
@@ -49,8 +48,7 @@ _LEGACY = ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditio
 
 async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
     check_mixing(request, expressions=_EXPRESSIONS, legacy=_LEGACY)
-    if request.get("ExclusiveStartKey") is not None:
-        admit_key(request["ExclusiveStartKey"])
+    admit_start_key(request)
     placeholders = Placeholders(
         request.get("ExpressionAttributeNames"), request.get("ExpressionAttributeValues")
     )

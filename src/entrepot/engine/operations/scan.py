@@ -8,10 +8,9 @@ from entrepot.engine.errors import Validation
 from entrepot.engine.expressions import Placeholders
 from entrepot.engine.legacy import check_mixing
 from entrepot.engine.operations import fields
-from entrepot.engine.operations.listing import BAD_START, Listing, demand_select, read_listing
+from entrepot.engine.operations.listing import BAD_START, Listing, admit_start_key, demand_select, read_listing
 from entrepot.engine.operations.operation import Operation
 from entrepot.engine.operations.query import read_filter_and_projection
-from entrepot.engine.operations.reading import admit_key
 from entrepot.engine.pages import Page, Range
 from entrepot.engine.schema import NO_MATCH
 from entrepot.engine.shapes import Record, Text, Whole
@@ -52,8 +51,7 @@ _LEGACY = ("AttributesToGet", "ScanFilter", "ConditionalOperator")
 
 async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
     check_mixing(request, expressions=_EXPRESSIONS, legacy=_LEGACY)
-    if request.get("ExclusiveStartKey") is not None:
-        admit_key(request["ExclusiveStartKey"])
+    admit_start_key(request)
     placeholders = Placeholders(
         request.get("ExpressionAttributeNames"), request.get("ExpressionAttributeValues")
     )
