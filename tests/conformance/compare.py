@@ -47,6 +47,11 @@ class Findings(NamedTuple):
 
 
 def main() -> None:
+    unjudged = {
+        path.stem.removeprefix("test_") for path in Path(__file__).parent.glob("test_*.py")
+    } - AREAS.keys()
+    if unjudged:
+        raise SystemExit(f"judgements.py does not say what these rest on: {', '.join(sorted(unjudged))}")
     with running() as peers:
         findings = [ask(peer) for peer in peers]
     REPORT.write_text(report(findings))

@@ -25,6 +25,7 @@ AREAS: Final[dict[str, str]] = {
     "legacy_expected": f"{_GUIDE} on legacy parameters: Expected, ConditionalOperator",
     "legacy_updates": f"{_GUIDE} on legacy parameters: AttributeUpdates",
     "limits": f"the limits page of {_GUIDE}: 400 KB, 4 KB expressions, 300 operators, 100 operands of IN",
+    "names": f"{_GUIDE} on naming rules; empty names: {_SEEN}",
     "numbers": f"{_GUIDE} on numbers: 38 digits, magnitudes from 1E-130 to 9.99…E+125",
     "placeholders": f"{_GUIDE} on expression attribute names and values; messages: {_SEEN}",
     "projection_expression": f"{_GUIDE} on projection expressions; messages: {_SEEN}",
@@ -44,6 +45,7 @@ AREAS: Final[dict[str, str]] = {
     "update_expression_refusals": f"{_SEEN}; `token … near …` as the service words syntax errors",
     "update_item": f"{_API} of UpdateItem; messages: {_SEEN}",
     "update_table": f"{_API} of UpdateTable: one index at a time, backfill, billing, streams, protection",
+    "validation_order": f"the order of checks: {_SEEN}",
     "values": f"{_GUIDE} on data types: sets without duplicates, empty strings, 32 levels",
     "wire": f"the protocol: JSON 1.0, `X-Amz-Target`, checksums, signatures; {_SEEN}",
 }
