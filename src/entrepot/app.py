@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
 
 from entrepot.clock import Clock
 from entrepot.datadir import DataDir
-from entrepot.engine import Engine
+from entrepot.engine import Chaos, ChaosError, Engine
 from entrepot.engine.server import STORE_NAME
 from entrepot.http.caller import token_authenticator
 from entrepot.http.peer import Peers
 from entrepot.settings import Core, Section, Settings, SettingsError
+from entrepot.tables.stores import Store, open_store
 from entrepot.web.application import Application, assemble
 from entrepot.web.edge import Limits
 
@@ -39,15 +39,7 @@ def build(settings: Settings, data: DataDir) -> Application:
     )
 
 
-class OpenStore(Protocol):
-    """A store that is open: the embedded engine, or a remote DynamoDB."""
-
-    async def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]: ...
-
-    async def close(self) -> None: ...
-
-
-Connector = Callable[[], Awaitable[OpenStore]]
+Connector = Callable[[], Awaitable[Store]]
 
 
 class StorePart:
@@ -57,7 +49,7 @@ class StorePart:
 
     def __init__(self, connect: Connector) -> None:
         self._connect = connect
-        self._store: OpenStore | None = None
+        self._store: Store | None = None
 
     async def start(self) -> None:
         self._store = await self._connect()
@@ -75,14 +67,18 @@ class StorePart:
 
 def connector(core: Core, data: DataDir, clock: Clock) -> Connector:
     """How the store of these settings is opened."""
+    if core.store != "embedded":
+        return lambda: open_store(core.store, path=data.path)
+    try:
+        chaos = Chaos.parse(core.chaos) if core.chaos else None
+    except ChaosError as error:
+        raise SettingsError(f"ENTREPOT_CHAOS ({core.chaos!r}): {error}") from None
 
-    async def embedded() -> OpenStore:
+    async def embedded() -> Store:
         # The file that `entrepot dynamo` opens too, so that one can look at the other's data.
-        return await Engine.open(data.path / STORE_NAME, clock=lambda: clock.epoch_ms() / 1000)
+        return await Engine.open(data.path / STORE_NAME, clock=lambda: clock.epoch_ms() / 1000, chaos=chaos)
 
-    if core.store == "embedded":
-        return embedded
-    raise SettingsError(f"ENTREPOT_STORE ({core.store!r}): only the embedded store can be opened")
+    return embedded
 
 
 def secret_key(core: Core, data: DataDir) -> bytes:

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -49,7 +49,7 @@ class Running:
         for line in self.process.stdout:
             self.banner.append(line.rstrip("\n"))
             found = _ADDRESS.search(line)
-            if found and not self.url:
+            if found and not self.url and not line.startswith("store"):
                 self.url = found[0]
             if line.startswith(last_line):
                 return
@@ -71,6 +71,7 @@ def started(
     directory: Path,
     last_line: str = "Ctrl-C stops",
     program: Sequence[str] = (),
+    more: Mapping[str, str] | None = None,
     **settings: str,
 ) -> Iterator[Running]:
     """A server for as long as the block lasts."""
@@ -78,7 +79,7 @@ def started(
     process = subprocess.Popen(
         command,
         cwd=directory,
-        env=environment(**settings),
+        env={**environment(**settings), **(more or {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

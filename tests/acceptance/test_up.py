@@ -109,6 +109,7 @@ def test_data_of_a_newer_program_is_refused(tmp_path: Path) -> None:
         ({"prot": "80"}, "ENTREPOT_PROT"),
         ({"port": "x"}, "ENTREPOT_PORT"),
         ({"chaos": "throttle=1"}, "ENTREPOT_CHAOS"),
+        ({"chaos": "kindness=1", "testing": "1"}, "ENTREPOT_CHAOS"),
         ({"store": "dynamodb://eu-west-1"}, "ENTREPOT_SECRET_KEY"),
     ],
 )
@@ -202,3 +203,34 @@ def test_lan_listens_to_the_network_under_this_machines_address(tmp_path: Path) 
 def test_a_clock_offset_is_allowed_when_testing(tmp_path: Path) -> None:
     with started("up", "--port", "0", directory=tmp_path, testing="1", clock_offset_seconds="60") as up:
         assert httpx.get(f"{up.url}/readyz").status_code == 200
+
+
+def test_up_is_as_unkind_as_it_is_asked_to_be(tmp_path: Path) -> None:
+    with started("up", "--port", "0", directory=tmp_path, testing="1", chaos="slow_ms=1,seed=7") as up:
+        assert httpx.get(f"{up.url}/readyz").status_code == 200
+
+
+def test_up_runs_on_a_remote_store_and_says_when_it_is_down(tmp_path: Path) -> None:
+    dynamo = started(
+        "dynamo",
+        "--port",
+        "0",
+        "--data",
+        ":memory:",
+        directory=tmp_path,
+        last_line="AWS_ENDPOINT_URL_DYNAMODB",
+    )
+    with dynamo as remote:
+        settings = {
+            "store": f"dynamodb://eu-west-1?endpoint={remote.url}&prefix=test-",
+            "secret_key": "a key that every process is given",
+        }
+        credentials = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any"}
+        with started("up", "--port", "0", directory=tmp_path, more=credentials, **settings) as up:
+            assert httpx.get(f"{up.url}/readyz").json()["parts"] == {"store": "ok"}
+
+            remote.stop(signal.SIGKILL)
+            answer = httpx.get(f"{up.url}/readyz", timeout=20)
+
+            assert answer.status_code == 503
+            assert answer.json()["message"].startswith("store: ")

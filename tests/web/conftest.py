@@ -42,6 +42,7 @@ from entrepot.web.parts import Part
 Serve = Callable[..., httpx.Client]
 
 BODY_BYTES_MAX = 100_000
+LARGE_BYTES_MAX = 200_000
 HEADER_BYTES_MAX = 4096
 
 CALLERS = {
@@ -65,6 +66,11 @@ async def known_caller(connection: Connection) -> Caller:
 @post("/things", guards=[anyone])
 async def make_thing(data: JSONBody[Thing]) -> Thing:
     return data
+
+
+@post("/large", guards=[anyone], opt={"body_bytes_max": LARGE_BYTES_MAX})
+async def make_large_thing(data: JSONBody[Thing]) -> int:
+    return len(data.name)
 
 
 @get("/things", guards=[anyone])
@@ -118,12 +124,30 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": str(size).encode()})
 
 
+async def endless(scope: Scope, receive: Receive, send: Send) -> None:
+    """A lane that sends until the caller has gone."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    gone = asyncio.ensure_future(_until_gone(receive))
+    while not gone.done():
+        await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 ROUTES: Sequence[ControllerRouterHandler] = [
-    make_thing, list_things, taken, broken, slow, torn,
+    make_thing, make_large_thing, list_things, taken, broken, slow, torn,
     who("/who/anyone", anyone), who("/who/person", person), who("/who/reader", reader),
     who("/who/writer", writer), who("/who/admin", admin), who("/who/operator", operator),
 ]  # fmt: skip
-LANES: Mapping[str, ASGIApp] = {"/lane/exact": echo, "/lane/below/": echo, "/t/": echo}
+LANES: Mapping[str, ASGIApp] = {
+    "/lane/exact": echo,
+    "/lane/below/": echo,
+    "/lane/endless": endless,
+    "/t/": echo,
+}
 
 
 @contextmanager

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import httpx
+import pytest
 
-from entrepot.web import protocol
+from entrepot.web import edge, protocol
 
 Serve = Callable[..., httpx.Client]
 
@@ -65,6 +67,23 @@ def test_a_connection_can_be_used_again_after_a_refused_body(client: httpx.Clien
     with httpx.Client(base_url=client.base_url, limits=httpx.Limits(max_connections=1)) as one:
         assert one.post("/lane/exact", content=b"x" * (5 * BODY_BYTES_MAX)).status_code == 413
         assert one.post("/lane/exact", content=b"ok").status_code == 202
+
+
+def test_a_route_can_have_a_bound_of_its_own(client: httpx.Client) -> None:
+    name = "x" * (BODY_BYTES_MAX + 1)
+
+    assert client.post("/large", json={"name": name, "count": 1}).text == str(len(name))
+    assert client.post("/large", json={"name": name * 2, "count": 1}).status_code == 413
+
+
+def test_a_caller_who_does_not_read_is_hung_up_on(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "UNREAD_SECONDS_MAX", 0.1)
+    ended = threading.Event()
+    monkeypatch.setattr(edge.Edge, "_write_line", lambda *_: ended.set())
+    url = serve().base_url
+    with closing(socket.create_connection((url.host, url.port or 80), timeout=20)) as peer:
+        peer.sendall(b"GET /lane/endless HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert ended.wait(20)
 
 
 def test_a_refused_body_without_end_is_cut_off(client: httpx.Client) -> None:

@@ -47,7 +47,10 @@ AnyRequest = Request[Any, Any, Any]
 
 
 def frame(routes: Sequence[ControllerRouterHandler], authenticator: Authenticator) -> ASGIApp:
-    """The framework's application with these routes; one that declares no guard is refused."""
+    """The framework's application with these routes; one that declares no guard is refused.
+
+    A route's `opt={"body_bytes_max": n}` is its own bound on bodies.
+    """
     app = Litestar.from_config(
         AppConfig(
             route_handlers=list(routes),
@@ -90,6 +93,9 @@ async def _caller(request: AnyRequest) -> Caller:
 
 
 async def _read_json(request: AnyRequest) -> None:
+    bytes_max = request.route_handler.opt.get("body_bytes_max")
+    if bytes_max is not None:
+        exchange_of(request.scope).body_bytes_max = bytes_max
     if _body_type(request) is None:
         return
     body = await request.body()

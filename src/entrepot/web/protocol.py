@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from entrepot.http.problems import MEDIA_TYPE, Problem, document
 from entrepot.ids import nanoid
+from entrepot.log import fields
 from entrepot.web.security import SECURITY_HEADERS
 
 # How much of a refused body is still read, so that its sender sees the answer and not a reset connection.
 LINGER_BYTES_MAX = 16 * 1024 * 1024
 LINGER_SECONDS = 5.0
+# How long a caller may read nothing of an answer that waits for it.
+UNREAD_SECONDS_MAX = 60.0
+
+log = logging.getLogger("entrepot.request")
 
 
 def bounded_protocol(*, header_bytes_max: int, header_timeout_seconds: float) -> type[HttpToolsProtocol]:
@@ -39,6 +45,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head_timer: asyncio.TimerHandle | None = None
         self._linger_timer: asyncio.TimerHandle | None = None
         self._linger_bytes = 0
+        self._unread_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -47,6 +54,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
         self._stop_lingering()
+        self._stop_waiting()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -89,6 +97,14 @@ class BoundedProtocol(HttpToolsProtocol):
         self._linger_bytes = 0
         self._linger_timer = self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread_timer = self.loop.call_later(UNREAD_SECONDS_MAX, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_waiting()
+        super().resume_writing()
+
     def send_400_response(self, msg: str) -> None:
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is not None and not cycle.response_complete:
@@ -116,6 +132,11 @@ class BoundedProtocol(HttpToolsProtocol):
             self._linger_timer.cancel()
             self._linger_timer = None
 
+    def _stop_waiting(self) -> None:
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+            self._unread_timer = None
+
     def _refuse(self, problem: Problem) -> None:
         request_id = nanoid()
         body = document(problem, request_id=request_id, instance="")
@@ -128,6 +149,10 @@ class BoundedProtocol(HttpToolsProtocol):
             (b"connection", b"close"),
         ]
         lines = [b"%s: %s\r\n" % header for header in headers]
+        peer = self.client[0] if self.client else ""
+        log.info(
+            "refused: %s", problem.code, extra=fields(status=problem.status, request_id=request_id, peer=peer)
+        )
         self.transport.write(b"".join([STATUS_LINE[problem.status], *lines, b"\r\n", body]))
         self.transport.close()
 
