@@ -241,8 +241,9 @@ async def store_for_a_test() -> Row:
     async def moto() -> float:
         started = time.perf_counter()
         with mock_aws():
-            keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b"}
-            boto3.client("dynamodb", region_name="us-east-1", **keys).list_tables()
+            boto3.client(
+                "dynamodb", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b"
+            ).list_tables()
         return (time.perf_counter() - started) * 1000
 
     return at_most("a store of its own for a test", "ms", await alternate(ours, moto), 0.5, "moto's mock")
