@@ -8,7 +8,13 @@ from entrepot.engine.errors import Validation
 from entrepot.engine.expressions import Placeholders
 from entrepot.engine.legacy import check_mixing
 from entrepot.engine.operations import fields
-from entrepot.engine.operations.listing import BAD_START, Listing, admit_start_key, demand_select, read_listing
+from entrepot.engine.operations.listing import (
+    BAD_START,
+    Listing,
+    admit_start_key,
+    demand_select,
+    read_listing,
+)
 from entrepot.engine.operations.operation import Operation
 from entrepot.engine.operations.query import read_filter_and_projection
 from entrepot.engine.pages import Page, Range
