@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any
 
+from entrepot.accounts import model as accounts_model
 from entrepot.clock import Clock
 from entrepot.datadir import DataDir
 from entrepot.engine import Chaos, ChaosError, Engine
@@ -13,6 +15,7 @@ from entrepot.engine.server import STORE_NAME
 from entrepot.http.caller import token_authenticator
 from entrepot.http.peer import Peers
 from entrepot.settings import Core, Section, Settings, SettingsError
+from entrepot.tables import Database, Table, provision
 from entrepot.tables.stores import Store, open_store
 from entrepot.web.application import Application, assemble
 from entrepot.web.edge import Limits
@@ -20,14 +23,19 @@ from entrepot.web.edge import Limits
 SECTIONS: tuple[type[Section], ...] = (Core,)
 """The settings of every part; a service adds its own here."""
 
+TABLES: tuple[Table, ...] = (accounts_model.main, accounts_model.sessions, accounts_model.audit)
+"""The tables of every service, made at the start where they are missing; a service adds its own here."""
+
 
 def build(settings: Settings, data: DataDir) -> Application:
     """The application of these settings; nothing is opened before its lifespan starts."""
     core = settings[Core]
     key = secret_key(core, data)
     clock = Clock(offset_seconds=core.clock_offset_seconds)
+    store = StorePart(connector(core, data, clock), tables=TABLES)
+    db = Database(store, clock=clock, cursor_key=derived_key(key, "cursors"))
     return assemble(
-        parts=[StorePart(connector(core, data, clock))],
+        parts=[store],
         limits=Limits(
             body_bytes_max=core.body_bytes_max,
             header_bytes_max=core.header_bytes_max,
@@ -43,21 +51,32 @@ Connector = Callable[[], Awaitable[Store]]
 
 
 class StorePart:
-    """The store as a part of the process: opened at the start, asked for its tables, closed last."""
+    """The store as a part of the process: opened at the start with its tables made, asked for them, closed last.
+
+    It is a store itself, so that services can be put together before it opens.
+    """
 
     name = "store"
 
-    def __init__(self, connect: Connector) -> None:
+    def __init__(self, connect: Connector, *, tables: Sequence[Table] = ()) -> None:
         self._connect = connect
+        self._tables = tables
         self._store: Store | None = None
+
+    def call(self, operation: str, request: dict[str, Any]) -> Coroutine[Any, Any, dict[str, Any]]:
+        if self._store is None:
+            raise ConnectionError("the store is not open")
+        return self._store.call(operation, request)
 
     async def start(self) -> None:
         self._store = await self._connect()
+        await provision(Database(self._store), self._tables)
 
     async def check(self) -> None:
-        if self._store is None:
-            raise ConnectionError("the store is not open")
-        await self._store.call("ListTables", {"Limit": 1})
+        await self.call("ListTables", {"Limit": 1})
+
+    async def close(self) -> None:
+        await self.stop()
 
     async def stop(self) -> None:
         if self._store is not None:
