@@ -38,9 +38,14 @@ _SECRETS = re.compile(
 )
 
 
-def fields(**values: Any) -> dict[str, Mapping[str, Any]]:
+def fields(**values: Any) -> dict[str, Any]:
     """The `extra` of a log call: named values that are logged beside the message."""
     return {"fields": values}
+
+
+def clean(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The `extra` of a log call whose message and values hold no secret, so that none is looked for."""
+    return {"fields": values, "clean": True}
 
 
 @contextmanager
@@ -70,6 +75,8 @@ def configure(level: str, style: Literal["auto", "text", "json"], stream: TextIO
     as_text = style == "text" or (style == "auto" and on_terminal)
     handler = logging.StreamHandler(stream)
     handler.setFormatter(TextFormatter(colours=on_terminal) if as_text else JsonFormatter())
+    # No line of ours names a thread or a process, so they need not be found out.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
@@ -94,9 +101,9 @@ class JsonFormatter(logging.Formatter):
             "time": _time(record).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": scrub(record.getMessage()),
+            "message": _message(record),
             **_bound.get(),
-            **_scrubbed(getattr(record, "fields", {})),
+            **_fields(record),
         }
         if record.exc_info:
             line["error"] = scrub(self.formatException(record.exc_info))
@@ -113,10 +120,10 @@ class TextFormatter(logging.Formatter):
         self._colours = colours
 
     def format(self, record: logging.LogRecord) -> str:
-        values = {**_scrubbed(getattr(record, "fields", {})), **_bound.get()}
+        values = {**_fields(record), **_bound.get()}
         pairs = " ".join(f"{name}={value}" for name, value in values.items() if value not in (None, ""))
         level = self._coloured(record.levelname, f"{record.levelname.lower():7}")
-        line = f"{_time(record):%H:%M:%S} {level} {scrub(record.getMessage())}"
+        line = f"{_time(record):%H:%M:%S} {level} {_message(record)}"
         if pairs:
             line = f"{line}  {self._coloured('DEBUG', pairs)}"
         if record.exc_info:
@@ -137,7 +144,15 @@ def _time(record: logging.LogRecord) -> datetime:
     return datetime.fromtimestamp(record.created, UTC)
 
 
-def _scrubbed(values: Mapping[str, Any]) -> dict[str, Any]:
+def _message(record: logging.LogRecord) -> str:
+    text = record.getMessage()
+    return text if hasattr(record, "clean") else scrub(text)
+
+
+def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
+    values: Mapping[str, Any] = getattr(record, "fields", {})
+    if not values or hasattr(record, "clean"):
+        return values
     return {name: scrub(value) if isinstance(value, str) else value for name, value in values.items()}
 
 

@@ -41,6 +41,7 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
+        self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._under_way = Gauge(
             "entrepot_http_requests_under_way", "Requests being answered now.", registry=self.registry
         )
@@ -51,8 +52,20 @@ class Metrics:
     def request_ended(self, *, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answer; `route` is a template, never a path, so that labels stay few."""
         self._under_way.dec()
-        self._requests.labels(method if method in _METHODS else "OTHER", route or "none", str(status)).inc()
-        self._seconds.labels(route or "none").observe(seconds)
+        counter, histogram = self._children_of(
+            method if method in _METHODS else "OTHER", route or "none", status
+        )
+        counter.inc()
+        histogram.observe(seconds)
+
+    def _children_of(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
+        # Methods, templates and statuses are few, and finding a child by its labels takes longer than counting.
+        key = (method, route, status)
+        found = self._children.get(key)
+        if found is None:
+            found = self._requests.labels(method, route, str(status)), self._seconds.labels(route)
+            self._children[key] = found
+        return found
 
     def text(self) -> bytes:
         """All of it, as `/metrics` answers."""
