@@ -89,6 +89,8 @@ def area_of(outcome: dict[str, Any]) -> str:
 def difference(outcome: dict[str, Any]) -> Difference:
     test = outcome["test"].partition("::")[2].replace("endpoint-", "").replace("[endpoint]", "")
     expected, got = outcome["expected"], outcome["got"]
+    if got.startswith("HTTP "):
+        got = got.partition(":")[0]
     return Difference(area_of(outcome), test, kind_of(expected, got), expected, got)
 
 
@@ -111,9 +113,11 @@ def report(findings: list[Findings]) -> str:
     lines = [
         "# Where other DynamoDB servers differ",
         "",
-        "Written by `python -m tests.conformance.compare`; the tests are in `tests/conformance`. An expectation is what the",
-        "service documents, or what it was seen to answer; where it answers in two ways, by region, either passes. Entrepot's",
-        "own engine passes every test, in process and over botocore, on every change.",
+        "Written by `make conformance-peers`; the tests are in `tests/conformance`. An expectation is what the service",
+        "documents, or what others recorded of its answers; where it answers in two ways, by region, either passes. The suite",
+        "can ask the service itself (`--endpoint`), but nothing on this page was asked of it. Entrepot's own engine passes every",
+        "test, in process and over botocore. Most of what moto differs in is that it looks for the table before it reads the",
+        "request, or fails on a request that an SDK would not send.",
         "",
         "| Server | Tests | Differ | " + " | ".join(kind.capitalize() for kind in KINDS) + " |",
         "|---|---|---|" + "---|" * len(KINDS),
@@ -136,7 +140,7 @@ def report(findings: list[Findings]) -> str:
             "",
             f"## {found.peer.name}",
             "",
-            "| Area | Differ | How | For example | Why ours is right |",
+            "| Area | Differ | How | For example | What the expectation rests on |",
             "|---|---|---|---|---|",
         ]
         lines += [
