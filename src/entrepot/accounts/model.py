@@ -94,6 +94,10 @@ class User(Entity):
     timeZone: str | None = None
     locale: str | None = None
     units: Literal["metric", "imperial"] | None = None
+    generation: int = 0
+    """Sessions of an earlier one have ended: it rises when the password changes, whatever an index shows."""
+    deletingAt: Stamp | None = None
+    """Set when the account is being deleted: from then on nobody is let in by it."""
 
 
 class Users(Access[User]):
@@ -128,6 +132,21 @@ class Users(Access[User]):
             attr(User.usagePeriodStart).set(usagePeriodStart),
             when=attr(User.usagePeriodStart) < usagePeriodStart,
         )
+
+
+@main.entity(PK="INSTALLATION", SK="{duty}")
+class Installation(Entity):
+    """Who runs this installation; there is one, so that one-time links can't make a second."""
+
+    duty: Literal["OPERATOR"] = "OPERATOR"
+    userId: UserId
+    createdAt: Stamp
+
+
+class Installations(Access[Installation]):
+    def one(self, duty: Literal["OPERATOR"] = "OPERATOR") -> Item[Installation]:
+        """Get the operator of the installation."""
+        return item()
 
 
 @main.entity(
@@ -195,6 +214,7 @@ class Session(Entity):
     epoch: int
     address: str | None = None
     userAgent: Annotated[str, Meta(max_length=512)] | None = None
+    generation: int = 0
 
 
 class Sessions(Access[Session]):
@@ -254,6 +274,10 @@ class FailureCounts(Access[Failures]):
     def failed(self, subject: str, expiresAtUtc: int) -> Update[Failures]:
         """Count one more, in the window that the first one opened."""
         return upsert(attr(Failures.failures).add(1), attr(Failures.expiresAtUtc).set_if_absent(expiresAtUtc))
+
+    def passed(self, subject: str) -> Update[Failures]:
+        """Take one back that turned out to be none."""
+        return update(attr(Failures.failures).add(-1))
 
 
 @audit.entity(

@@ -18,6 +18,7 @@ class Exchange:
     """A request under way; the fields that a handler may set say so."""
 
     __slots__ = (
+        "answer_headers",
         "body_bytes_max",
         "caller",
         "client_left",
@@ -38,6 +39,8 @@ class Exchange:
         self.instance = instance
         self.body_bytes_max = body_bytes_max
         """The largest body; a handler may set another before it reads."""
+        self.answer_headers: list[tuple[bytes, bytes]] = []
+        """Headers that the answer carries whoever makes it, like cookies; set by guards and handlers."""
         self.client_left = False
         """Whether the caller hung up; set by the edge."""
         self.caller: Caller | None = None

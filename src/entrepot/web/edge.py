@@ -238,6 +238,7 @@ class Wire:
 
     def _headers(self, headers: Any) -> list[tuple[bytes, bytes]]:
         result = secured(list(headers), https=self.exchange.peer.scheme == "https")
+        result.extend(self.exchange.answer_headers)
         result.append((b"x-request-id", self.exchange.request_id.encode()))
         result.append((b"traceparent", self.exchange.trace.traceparent.encode()))
         return result
