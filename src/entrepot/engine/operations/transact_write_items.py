@@ -11,11 +11,9 @@ from entrepot.engine.errors import (
     ConditionFailed,
     Reason,
     Refused,
-    Throttled,
     TransactionCanceled,
     Validation,
 )
-from entrepot.engine.heat import Heat
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.operation import Operation
 from entrepot.engine.operations.reading import admit_key
@@ -30,7 +28,6 @@ from entrepot.engine.operations.writing import (
 )
 from entrepot.engine.shapes import ListOf, Record, Shape, Text
 from entrepot.engine.storage import Transaction
-from entrepot.engine.throttling import reason_of
 from entrepot.engine.values import image, item_size
 from entrepot.engine.values.kinds import admit, admit_value
 
@@ -103,7 +100,7 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
             return None
         changes = _decide(engine, transaction, actions)
         if engine.heat is not None:
-            _count_heat(engine.heat, changes)
+            engine.heat.write_together(changes)
         for change in changes:
             change.keep(transaction)
         if token is not None:
@@ -184,21 +181,6 @@ def _decide(engine: Engine, transaction: Transaction, actions: list[Action]) -> 
             refused[number] = Reason("ValidationError", error.message)
     _demand_none(refused, len(actions))
     return changes
-
-
-def _count_heat(heat: Heat, changes: list[Change]) -> None:
-    """Counts the changes, each twice as the service does, unless one of their partitions is too hot."""
-    reasons: list[Reason] = []
-    for change in changes:
-        try:
-            heat.demand_write_room(change)
-            reasons.append(Reason())
-        except Throttled as error:
-            reasons.append(reason_of(error))
-    if any(reason.code != "None" for reason in reasons):
-        raise TransactionCanceled(reasons)
-    for change in changes:
-        heat.wrote(change, factor=2)
 
 
 def _payload_bytes(action: Action, entry: tuple[str, dict[str, Any]]) -> int:

@@ -74,10 +74,8 @@ def submit(engine: Engine, action: Action) -> asyncio.Future[Change]:
 
     def work(transaction: Transaction) -> Change:
         change = action.decide(transaction, catalog.in_step(action.table))
-        heat = engine.heat
-        if heat is not None:
-            heat.demand_write_room(change)
-            heat.wrote(change)
+        if engine.heat is not None:
+            engine.heat.write(change)
         change.keep(transaction)
         return change
 
