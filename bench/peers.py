@@ -13,6 +13,7 @@ from __future__ import annotations
 import http.client
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -186,6 +187,8 @@ def wait_until_answering(name: str, port: int, process: subprocess.Popen[bytes])
 
 def main() -> None:
     """Starts the peers named on the command line and tells where they are, until it is interrupted."""
+    # However this process is ended, its peers end with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     with running(*sys.argv[1:]) as peers:
         for peer in peers:
             print(f"{peer.name} {peer.version} {peer.url}", flush=True)
