@@ -26,6 +26,7 @@ check: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/entrepot schema check
 
 # Each claim of speed beside a peer in the same run.
 bench: $(READY) $(ASSETS)

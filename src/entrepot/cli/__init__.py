@@ -16,6 +16,7 @@ COMMANDS = {
     "settings": "Print each setting with its value, origin and meaning.",
     "doctor": "Look for what would keep it from working.",
     "dynamo": "Only the DynamoDB endpoint.",
+    "schema": "The data model as a lock, a template, a policy, a page.",
 }
 
 
