@@ -27,6 +27,12 @@ HEADERS = {
 }
 
 
+@pytest.fixture(params=[False, True], ids=["asyncio", "uvloop"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
+    """Both loops: their transports and sockets differ, and both must be cut off."""
+    return "asyncio", {"use_uvloop": request.param}
+
+
 class Client:
     """The wire of an engine, by HTTP."""
 
