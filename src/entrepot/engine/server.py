@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import uvicorn
 
 from entrepot.engine.engine import Engine
+from entrepot.engine.signature import Signatures
 from entrepot.engine.storage.file import MEMORY
 from entrepot.engine.wire import Wire, WireApp
 
@@ -39,13 +40,21 @@ def listen(host: str, port: int) -> socket.socket:
     return bound
 
 
-async def serve(bound: socket.socket, data: str | Path, on_ready: Callable[[], None]) -> None:
-    """Serves a store until a signal ends it; `data` is a directory, or `:memory:`."""
+async def serve(
+    bound: socket.socket,
+    data: str | Path,
+    on_ready: Callable[[], None],
+    secrets: Mapping[str, str] | None = None,
+) -> None:
+    """Serves a store until a signal ends it; `data` is a directory, or `:memory:`.
+
+    With `secrets`, by the ids of their keys, only requests that one of them has signed are answered.
+    """
     path = data if str(data) == MEMORY else Path(data) / STORE_NAME
     engine = await Engine.open(path)
     try:
         config = uvicorn.Config(
-            WireApp(Wire(engine)),
+            WireApp(Wire(engine), Signatures(secrets, engine.clock) if secrets else None),
             lifespan="off",
             access_log=False,
             log_level="warning",
@@ -60,10 +69,15 @@ async def serve(bound: socket.socket, data: str | Path, on_ready: Callable[[], N
         await engine.close()
 
 
-def run(bound: socket.socket, data: str | Path, on_ready: Callable[[], None]) -> None:
+def run(
+    bound: socket.socket,
+    data: str | Path,
+    on_ready: Callable[[], None],
+    secrets: Mapping[str, str] | None = None,
+) -> None:
     """Runs `serve` on the fastest loop there is."""
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(serve(bound, data, on_ready))
+        runner.run(serve(bound, data, on_ready, secrets))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:

@@ -23,6 +23,7 @@ from entrepot.engine.errors import (
     TransactionCanceled,
 )
 from entrepot.engine.operations import OPERATIONS
+from entrepot.engine.signature import demand_some_credentials
 from entrepot.engine.throttling import OverCapacity
 from entrepot.engine.values import item_to_wire
 from entrepot.engine.wire_answers import ANSWERS, as_wire
@@ -49,6 +50,10 @@ _NAMESPACES = {
     "UnrecognizedClientException": _CORAL,
     "ThrottlingException": _CORAL,
 }
+_CONTENT_TYPES = (b"application/json", b"application/x-amz-json-1.0")
+_ANY_ORIGIN = (b"access-control-allow-origin", b"*")
+# Added to the size of the window, this makes zlib read the gzip format.
+_GZIP = 16
 _ID_CHARACTERS = 52
 _ID_BYTES = 35
 
@@ -85,33 +90,29 @@ class WireApp:
         if scope["type"] != "http":
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        if scope["method"] == "OPTIONS" and b"origin" in headers:
-            await _respond(send, 200, b"", _preflight(headers))
+        extra = [_ANY_ORIGIN] if b"origin" in headers else []
+        if scope["method"] == "OPTIONS" and extra:
+            await _respond(send, 200, b"", extra + _preflight(headers))
             return
         if scope["method"] in ("GET", "HEAD"):
-            await _respond(
-                send, 200, f"healthy: dynamodb.{self._wire.engine.region}.amazonaws.com ".encode(), []
-            )
+            healthy = f"healthy: dynamodb.{self._wire.engine.region}.amazonaws.com "
+            await _respond(send, 200, healthy.encode(), extra)
             return
         body = await _read_body(receive)
         if body is None:
-            await _respond(send, 413, b"", [])
+            await _respond(send, 413, b"", extra)
             return
         content_type = headers.get(b"content-type", b"").split(b";")[0].strip()
-        if scope["method"] != "POST" or (
-            body and content_type not in (b"application/json", b"application/x-amz-json-1.0")
-        ):
-            await _respond(send, 404, b"<UnknownOperationException/>\n", [])
+        if scope["method"] != "POST" or (body and content_type not in _CONTENT_TYPES):
+            await _respond(send, 404, b"<UnknownOperationException/>\n", extra)
             return
         answered = await self._answer(scope, headers, body)
         if answered is None:
             await cut_off(receive, send)
             return
         status, answer = answered
-        extra = [(b"content-type", content_type or b"application/json")]
-        if b"origin" in headers:
-            extra.append((b"access-control-allow-origin", b"*"))
-        if b"gzip" in headers.get(b"accept-encoding", b"") and len(answer) >= GZIP_BYTES_MIN:
+        extra.append((b"content-type", content_type if content_type in _CONTENT_TYPES else _CONTENT_TYPES[0]))
+        if len(answer) >= GZIP_BYTES_MIN and b"gzip" in headers.get(b"accept-encoding", b""):
             answer = gzip.compress(answer, compresslevel=1)
             extra.append((b"content-encoding", b"gzip"))
         await _respond(send, status, answer, extra)
@@ -123,8 +124,8 @@ class WireApp:
         reset = None
         try:
             try:
-                decoded = _decode(body) if body else None
-            except (msgspec.DecodeError, UnicodeDecodeError):
+                decoded = _decode(_plain(headers, body)) if body else None
+            except (msgspec.DecodeError, UnicodeDecodeError, zlib.error):
                 raise Serialization("") from None
             operation = _operation(headers)
             self._authenticate(scope, body)
@@ -133,7 +134,11 @@ class WireApp:
                 reset = chaos.reset(decoded)
                 if reset == "before":
                     return None
-            answer = 200, _encode(await self._wire.call_json(operation, decoded))
+            told = await self._wire.call_json(operation, decoded)
+            if operation == "DescribeEndpoints" and b"host" in headers:
+                # An SDK that discovers endpoints must find its way back to this server, not to the cloud.
+                told["Endpoints"][0]["Address"] = headers[b"host"].decode("latin-1")
+            answer = 200, _encode(told)
         except DynamoError as error:
             answer = error.status, _encode(describe_error(error, self._wire.engine.arn))
         except Exception:
@@ -172,32 +177,6 @@ def _describe_reason(reason: Any) -> dict[str, Any]:
     return described
 
 
-def demand_some_credentials(scope: Scope, body: bytes) -> None:
-    """Any signature will do, but there must be one: a client without credentials would fail in the cloud."""
-    headers = dict(scope["headers"])
-    given = headers.get(b"authorization", b"").decode("latin-1").strip()
-    in_query = b"X-Amz-Algorithm=" in scope.get("query_string", b"")
-    if given and in_query:
-        raise Refused(
-            "InvalidSignatureException",
-            "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.",
-        )
-    if not in_query and not given.startswith("AWS4-"):
-        raise Refused("MissingAuthenticationTokenException", "Request is missing Authentication Token")
-    if in_query:
-        return
-    parts = dict(part.strip().partition("=")[::2] for part in given.split(" ", 1)[-1].split(","))
-    missing = "".join(
-        f"Authorization header requires '{name}' parameter. "
-        for name in ("Credential", "Signature", "SignedHeaders")
-        if not parts.get(name)
-    )
-    if b"x-amz-date" not in headers and b"date" not in headers:
-        missing += "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. "
-    if missing:
-        raise Refused("IncompleteSignatureException", f"{missing}Authorization={given}")
-
-
 def _operation(headers: dict[bytes, bytes]) -> str:
     prefix, _, operation = headers.get(b"x-amz-target", b"").decode("latin-1").partition(".")
     if prefix not in TARGET_PREFIXES or operation not in OPERATIONS:
@@ -214,6 +193,9 @@ async def _read_body(receive: Receive) -> bytes | None:
     parts, size = [body], len(body)
     while message.get("more_body"):
         message = await receive()
+        if message["type"] == "http.disconnect":
+            # Nobody is left to be answered; what has come so far is no request.
+            return b""
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > BODY_BYTES_MAX:
@@ -241,8 +223,19 @@ def _request_id() -> bytes:
     return base64.b32encode(os.urandom(_ID_BYTES))[:_ID_CHARACTERS]
 
 
+def _plain(headers: dict[bytes, bytes], body: bytes) -> bytes:
+    """The body as it was before the sender compressed it."""
+    if headers.get(b"content-encoding", b"").strip().lower() != b"gzip":
+        return body
+    unpacking = zlib.decompressobj(zlib.MAX_WBITS | _GZIP)
+    plain = unpacking.decompress(body, BODY_BYTES_MAX)
+    if not unpacking.eof:
+        raise Serialization("")
+    return plain
+
+
 def _preflight(headers: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:
-    answer = [(b"access-control-allow-origin", b"*"), (b"access-control-max-age", b"172800")]
+    answer = [(b"access-control-max-age", b"172800")]
     for asked, allowed in (
         (b"access-control-request-headers", b"access-control-allow-headers"),
         (b"access-control-request-method", b"access-control-allow-methods"),
