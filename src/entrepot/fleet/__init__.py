@@ -1,0 +1,1 @@
+"""Projects, boards and their heartbeats on PostgreSQL (seed 002)."""
