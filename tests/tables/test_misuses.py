@@ -34,7 +34,9 @@ def test_mypy_refuses_exactly_the_marked_lines(tmp_path: Path) -> None:
 
 
 def test_pyright_refuses_exactly_the_marked_lines() -> None:
-    output = run(sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson", str(MISUSES))
+    output = run(
+        sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson", str(MISUSES)
+    )
     diagnostics = json.loads(output[output.index("{") :])["generalDiagnostics"]
     errors = {d["range"]["start"]["line"] + 1 for d in diagnostics if d["severity"] == "error"}
     assert errors == marked(), output

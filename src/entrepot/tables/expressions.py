@@ -99,6 +99,10 @@ class Attr(Generic[T]):
     def __ge__(self, other: T | Attr[T]) -> Condition:
         return Condition(">=", (self.path, _operand(other)))
 
+    def equals(self, other: T) -> Condition:
+        """The same as `==`, where linters would have a word: `attr(Url.isActive).equals(True)`."""
+        return self == other
+
     def between(self, low: T, high: T) -> Condition:
         """From low to high, both included."""
         return Condition("BETWEEN", (self.path, low, high))
