@@ -7,18 +7,21 @@ import hmac
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
+from entrepot.accounts import api as accounts_api
 from entrepot.accounts import model as accounts_model
+from entrepot.accounts import pages as accounts_pages
+from entrepot.accounts.service import Accounts
 from entrepot.clock import Clock
 from entrepot.datadir import DataDir
 from entrepot.engine import Chaos, ChaosError, Engine
 from entrepot.engine.server import STORE_NAME
-from entrepot.http.caller import token_authenticator
 from entrepot.http.peer import Peers
 from entrepot.settings import Core, Section, Settings, SettingsError
 from entrepot.tables import Database, Table, provision
 from entrepot.tables.stores import Store, open_store
 from entrepot.web.application import Application, assemble
 from entrepot.web.edge import Limits
+from entrepot.web.metrics import Metrics
 
 SECTIONS: tuple[type[Section], ...] = (Core,)
 """The settings of every part; a service adds its own here."""
@@ -27,24 +30,37 @@ TABLES: tuple[Table, ...] = (accounts_model.main, accounts_model.sessions, accou
 """The tables of every service, made at the start where they are missing; a service adds its own here."""
 
 
-def build(settings: Settings, data: DataDir) -> Application:
+def build(settings: Settings, data: DataDir, clock: Clock | None = None) -> Application:
     """The application of these settings; nothing is opened before its lifespan starts."""
     core = settings[Core]
     key = secret_key(core, data)
-    clock = Clock(offset_seconds=core.clock_offset_seconds)
+    clock = clock or Clock(offset_seconds=core.clock_offset_seconds)
     store = StorePart(connector(core, data, clock), tables=TABLES)
     db = Database(store, clock=clock, cursor_key=derived_key(key, "cursors"))
-    return assemble(
-        parts=[store],
+    metrics = Metrics()
+    accounts = Accounts(
+        db,
+        registry=metrics.registry,
+        secret_keys=[key, *(old.encode() for old in core.secret_keys_old)],
+        signup=core.signup,
+        public_url=core.public_url,
+        admin_token=core.admin_token,
+    )
+    application = assemble(
+        parts=[store, accounts],
         limits=Limits(
             body_bytes_max=core.body_bytes_max,
             header_bytes_max=core.header_bytes_max,
             timeout_seconds=core.request_timeout_seconds,
         ),
-        authenticator=token_authenticator(core.admin_token),
+        authenticator=accounts.identity,
         log_key=derived_key(key, "log"),
+        metrics=metrics,
         peers=Peers(core.trusted_proxies),
+        routes=[*accounts_api.routes(accounts), *accounts_pages.routes(accounts)],
     )
+    application.first_path = lambda: accounts.first_path
+    return application
 
 
 Connector = Callable[[], Awaitable[Store]]

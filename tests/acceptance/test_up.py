@@ -21,9 +21,12 @@ from tests.acceptance.process import START_SECONDS_MAX, entrepot, environment, s
 def test_up_says_where_it_is_and_every_line_is_true(tmp_path: Path) -> None:
     with started("up", "--port", "0", directory=tmp_path) as up:
         assert up.banner[0] == "store ./data"
-        opened, tried = (line.split()[-1] for line in (up.banner[1], up.banner[-2]))
+        opened, tried = up.banner[1].split()[1], up.banner[-2].split()[-1]
+        assert "/accounts/first?token=" in opened
         assert httpx.get(opened).status_code == 200
-        assert httpx.get(tried).json() == {"status": "ready", "parts": {"store": "ok"}}
+        ready = httpx.get(tried).json()
+        assert ready["status"] == "ready"
+        assert ready["parts"]["store"] == ready["parts"]["accounts"] == "ok"
         assert (tmp_path / "data" / "dynamo.db").exists()
 
 
@@ -175,7 +178,8 @@ def test_logs_are_readable_on_a_terminal(tmp_path: Path) -> None:
     try:
         assert process.stdout is not None
         banner = [process.stdout.readline() for _ in range(5)]
-        httpx.get(f"{banner[1].split()[-1]}/nothing")
+        address = banner[-2].split()[-1].removesuffix("/readyz")
+        httpx.get(f"{address}/nothing")
         seen = b""
         while b"\n" not in seen:
             seen += os.read(master, 4096)
@@ -184,7 +188,7 @@ def test_logs_are_readable_on_a_terminal(tmp_path: Path) -> None:
         process.communicate(timeout=START_SECONDS_MAX)
         os.close(master)
 
-    assert "GET /docs/nothing 404" in seen.decode()
+    assert "GET /nothing 404" in seen.decode()
     assert not seen.startswith(b"{")
 
 
@@ -193,7 +197,8 @@ def test_lan_listens_to_the_network_under_this_machines_address(tmp_path: Path) 
         port = free.getsockname()[1]
 
     with started("up", "--lan", "--port", str(port), directory=tmp_path) as up:
-        public = next(line.split()[-1] for line in up.banner if line.startswith("Open")).removesuffix("/docs")
+        opened = next(line.split()[1] for line in up.banner if line.startswith("Open"))
+        public = opened.partition("/accounts")[0]
         assert "127.0.0.1" not in public
         assert any("everyone on this network" in line for line in up.banner)
         assert httpx.get(f"{public}/readyz", trust_env=False).status_code == 200
@@ -227,7 +232,7 @@ def test_up_runs_on_a_remote_store_and_says_when_it_is_down(tmp_path: Path) -> N
         }
         credentials = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any"}
         with started("up", "--port", "0", directory=tmp_path, more=credentials, **settings) as up:
-            assert httpx.get(f"{up.url}/readyz").json()["parts"] == {"store": "ok"}
+            assert httpx.get(f"{up.url}/readyz").json()["parts"]["store"] == "ok"
 
             remote.stop(signal.SIGKILL)
             answer = httpx.get(f"{up.url}/readyz", timeout=20)

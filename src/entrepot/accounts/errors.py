@@ -1,7 +1,7 @@
 """What can go wrong with accounts, in words that callers get.
 
 Problem
-├── Conflict                EmailTaken, ProviderTaken, LinkNeedsSignIn, KeysFull
+├── Conflict                EmailTaken, ProviderTaken, LinkNeedsSignIn, KeysFull, AccountChanged
 ├── Forbidden               SignupClosed, CrossSite, NoAccount, NotFresh, EmailUnverified
 ├── Unauthenticated         SignInFailed
 ├── Invalid                 InviteInvalid, LinkInvalid
@@ -45,7 +45,7 @@ class KeysFull(Conflict):
         super().__init__(f"An account has at most {keys_max} keys; delete one first.", code="TOO_MANY_KEYS")
 
 
-class Deleting(Conflict):
+class AccountChanged(Conflict):
     def __init__(self) -> None:
         super().__init__("The account has changed meanwhile; try again.", code="ACCOUNT_CHANGED")
 

@@ -107,7 +107,11 @@ class Users(Access[User]):
 
     def by_email(self, email: Email) -> One[User]:
         """Get user by email."""
-        return first(GSI1PK=f"EMAIL#{email:fold}", fallback=guarded(PK=f"EMAIL#{email:fold}", SK="UNIQUE"))
+        return first(
+            GSI1PK=f"EMAIL#{email:fold}",
+            confirm=True,
+            fallback=guarded(PK=f"EMAIL#{email:fold}", SK="UNIQUE"),
+        )
 
     def by_github(self, githubId: str) -> One[User]:
         """Get user by GitHub user ID."""

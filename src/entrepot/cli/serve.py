@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import click
 
 from entrepot import log
@@ -10,6 +12,7 @@ from entrepot.cli.options import CANT_START, WRONG_USE, stop, with_settings
 from entrepot.cli.server import listening_socket, run, url_of
 from entrepot.datadir import DataDir, DataDirError
 from entrepot.settings import Core, Settings, SettingsError
+from entrepot.web.application import Application
 
 
 @click.command()
@@ -27,4 +30,12 @@ def command(settings: Settings) -> None:
     except SettingsError as error:
         stop(str(error), WRONG_USE)
     listener = listening_socket(core.host, core.port)
-    run(application, core, listener, lambda: click.echo(f"Serving {url_of(listener)}"))
+    run(application, core, listener, lambda: _announce(application, core, listener))
+
+
+def _announce(application: Application, core: Core, listener: socket.socket) -> None:
+    url = url_of(listener)
+    first_path = application.first_path()
+    if first_path is not None:
+        click.echo(f"Open    {(core.public_url or url).rstrip('/')}{first_path}   (once, 1 h)")
+    click.echo(f"Serving {url}")

@@ -35,17 +35,17 @@ def command(settings: Settings, *, lan: bool) -> None:
     except SettingsError as error:
         stop(str(error), WRONG_USE)
     listener = listening_socket(core.host, core.port)
-    run(application, core, listener, lambda: _announce(core, listener, lan=lan))
+    run(application, core, listener, lambda: _announce(core, listener, application.first_path(), lan=lan))
     data.unlock()
     click.echo("Stopped; nothing is lost.")
 
 
-def _announce(core: Core, listener: socket.socket, *, lan: bool) -> None:
+def _announce(core: Core, listener: socket.socket, first_path: str | None, *, lan: bool) -> None:
     url = url_of(listener)
     port = listener.getsockname()[1]
-    public = core.public_url or url
+    public = (core.public_url or url).rstrip("/")
     click.echo(f"store {core.data_dir if core.store == 'embedded' else core.store}")
-    click.echo(f"Open    {public}/docs")
+    click.echo(f"Open    {public}{first_path}   (once, 1 h)" if first_path else f"Open    {public}/docs")
     if lan:
         click.echo(f"Network everyone on this network can reach {public}, without encryption")
     elif core.public_url is None:

@@ -62,6 +62,9 @@ class Core(Section, frozen=True, kw_only=True):
         Annotated[str, Meta(min_length=SECRET_KEY_CHARACTERS_MIN)] | None,
         says("the key that seals secrets and signs cursors; none: made in the data directory", secret=True),
     ] = None
+    secret_keys_old: Annotated[
+        tuple[str, ...], says("earlier secret keys, which still open what they sealed", secret=True)
+    ] = ()
     signup: Annotated[Literal["open", "closed", "invite"], says("who may make an account")] = "invite"
     public_url: Annotated[str | None, says("the address that people and senders see", check=_public_url)] = (
         None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from litestar.types import ControllerRouterHandler
 
@@ -28,6 +28,8 @@ class Application:
         self.parts = parts
         self.start_error: Exception | None = None
         """Why a part did not start."""
+        self.first_path: Callable[[], str | None] = lambda: None
+        """Where the operator is made, once started and as long as there is none."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

@@ -35,6 +35,8 @@ from entrepot.http.problems import (
     document,
     internal,
 )
+from entrepot.http.stores import problem_of
+from entrepot.tables import TablesError
 from entrepot.web.description import openapi_config, unguarded
 
 _BODY = "entrepot.body"
@@ -133,6 +135,8 @@ def _problem_of(request: AnyRequest, error: Exception) -> Problem:
         return NotFound(f"There is nothing at {exchange_of(request.scope).instance}.")
     if isinstance(error, ValidationException):
         return _invalid(request, error)
+    if isinstance(error, TablesError) and (refused := problem_of(error)):
+        return refused
     if isinstance(error, HTTPException) and error.status_code < 500:
         malformed = isinstance(error.__cause__, SerializationException)
         return Problem(error.detail, status=error.status_code, code="MALFORMED_JSON" if malformed else None)
