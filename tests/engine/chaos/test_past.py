@@ -257,6 +257,17 @@ async def test_a_large_page_of_the_past_is_whole(engine: Engine) -> None:
 
 
 @pytest.mark.anyio
+async def test_a_page_of_the_past_keeps_to_its_limit(engine: Engine) -> None:
+    for number in range(5):
+        await put(engine, "a", number)
+    engine.set_chaos("stale=1")
+    for number in range(5):
+        await engine.call("DeleteItem", {"TableName": "things", "Key": {"pk": "a", "sk": number}})
+    pages = await all_pages(engine, "Query", query_partition("a", Limit=2))
+    assert [[item["sk"] for item in page["Items"]] for page in pages] == [[0, 1], [2, 3], [4]]
+
+
+@pytest.mark.anyio
 async def test_the_journal_forgets_by_age_and_by_number(
     engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

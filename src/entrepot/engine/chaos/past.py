@@ -17,27 +17,25 @@ class PastRange(Range):
     It must be read without a pause: what changes meanwhile is not in `before`.
     """
 
-    __slots__ = ("_before", "_gone")
+    __slots__ = ("_at_end", "_before", "_gone", "_ready")
 
     def __init__(self, now: Range, before: dict[bytes, Before]) -> None:
         for name in Range.__slots__:
             setattr(self, name, getattr(now, name))
         self._before = before
-        self._gone: list[Row] | None = None
+        self._gone = self._rows_before()
+        self._ready: list[Row] = []
+        self._at_end = False
 
     def rows(self, execute: Execute, count: int) -> list[Row]:
-        """At least `count` rows, if there are so many."""
-        if self._gone is None:
-            self._gone = self._rows_before()
-        found: list[Row] = []
-        while len(found) < count:
+        """The next rows: key, size and image; fewer than `count` only at the end."""
+        while len(self._ready) < count and not self._at_end:
             current = super().rows(execute, count)
-            at_end = len(current) < count
-            past = self._take(None if at_end else current[-1][0])
+            self._at_end = len(current) < count
+            past = self._take(None if self._at_end else current[-1][0])
             unchanged = [row for row in current if self._base_key(row) not in self._before]
-            found.extend(merge(unchanged, past, key=lambda row: row[0], reverse=not self.forward))
-            if at_end:
-                break
+            self._ready += merge(unchanged, past, key=lambda row: row[0], reverse=not self.forward)
+        found, self._ready = self._ready[:count], self._ready[count:]
         return found
 
     def _rows_before(self) -> list[Row]:
@@ -56,7 +54,7 @@ class PastRange(Range):
 
     def _take(self, last: bytes | None) -> list[Row]:
         """The rows of before up to a key in the direction of reading; None takes all."""
-        gone = self._gone or []
+        gone = self._gone
         taken: list[Row] = []
         while gone and (last is None or (gone[-1][0] <= last if self.forward else gone[-1][0] >= last)):
             taken.append(gone.pop())
