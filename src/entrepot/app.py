@@ -7,6 +7,8 @@ import hmac
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
+from litestar import Router
+
 from entrepot.accounts import api as accounts_api
 from entrepot.accounts import model as accounts_model
 from entrepot.accounts import pages as accounts_pages
@@ -15,6 +17,8 @@ from entrepot.clock import Clock
 from entrepot.datadir import DataDir
 from entrepot.engine import Chaos, ChaosError, Engine
 from entrepot.engine.server import STORE_NAME
+from entrepot.http.idempotency import idempotent
+from entrepot.http.jobs import job_routes
 from entrepot.http.peer import Peers
 from entrepot.settings import Core, Section, Settings, SettingsError
 from entrepot.tables import Database, Table, provision
@@ -22,22 +26,30 @@ from entrepot.tables.stores import Store, open_store
 from entrepot.web.application import Application, assemble
 from entrepot.web.edge import Limits
 from entrepot.web.metrics import Metrics
+from entrepot.work import Gauges, Work, Worker, WorkMetrics
+from entrepot.work.model import work as work_table
 
 SECTIONS: tuple[type[Section], ...] = (Core,)
 """The settings of every part; a service adds its own here."""
 
-TABLES: tuple[Table, ...] = (accounts_model.main, accounts_model.sessions, accounts_model.audit)
+TABLES: tuple[Table, ...] = (work_table, accounts_model.main, accounts_model.sessions, accounts_model.audit)
 """The tables of every service, made at the start where they are missing; a service adds its own here."""
 
 
-def build(settings: Settings, data: DataDir, clock: Clock | None = None) -> Application:
-    """The application of these settings; nothing is opened before its lifespan starts."""
+def build(
+    settings: Settings, data: DataDir, clock: Clock | None = None, *, works: bool = True
+) -> Application:
+    """The application of these settings; nothing is opened before its lifespan starts.
+
+    Without `works` this process only puts work, for others to do.
+    """
     core = settings[Core]
     key = secret_key(core, data)
     clock = clock or Clock(offset_seconds=core.clock_offset_seconds)
     store = StorePart(connector(core, data, clock), tables=TABLES)
     db = Database(store, clock=clock, cursor_key=derived_key(key, "cursors"))
     metrics = Metrics()
+    work = Work(db, metrics=WorkMetrics(metrics.registry))
     accounts = Accounts(
         db,
         registry=metrics.registry,
@@ -47,7 +59,7 @@ def build(settings: Settings, data: DataDir, clock: Clock | None = None) -> Appl
         admin_token=core.admin_token,
     )
     application = assemble(
-        parts=[store, accounts],
+        parts=[store, accounts, Worker(work) if works else Gauges(work)],
         limits=Limits(
             body_bytes_max=core.body_bytes_max,
             header_bytes_max=core.header_bytes_max,
@@ -57,7 +69,17 @@ def build(settings: Settings, data: DataDir, clock: Clock | None = None) -> Appl
         log_key=derived_key(key, "log"),
         metrics=metrics,
         peers=Peers(core.trusted_proxies),
-        routes=[*accounts_api.routes(accounts), *accounts_pages.routes(accounts)],
+        routes=[
+            Router(
+                path="/",
+                route_handlers=[
+                    *accounts_api.routes(accounts),
+                    *accounts_pages.routes(accounts),
+                    *job_routes(work),
+                ],
+                middleware=[idempotent(work.idempotency)],
+            )
+        ],
     )
     application.first_path = lambda: accounts.first_path
     return application

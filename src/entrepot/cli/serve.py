@@ -1,4 +1,4 @@
-"""`entrepot serve`: HTTP in one process more, beside `up` or on a store of its own."""
+"""`entrepot serve`: HTTP in one process more, beside `up` or `worker`, which do the work."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def command(settings: Settings) -> None:
     data = DataDir(core.data_dir)
     try:
         data.open()
-        application = build(settings, data)
+        application = build(settings, data, works=False)
     except DataDirError as error:
         stop(str(error), CANT_START)
     except SettingsError as error:

@@ -22,7 +22,7 @@ from entrepot.work.metrics import WorkMetrics
 from entrepot.work.model import FailedWork, Job, WorkItem
 from entrepot.work.outcomes import DONE, Again, Done, Failed, Held, Outcome
 from entrepot.work.service import Work
-from entrepot.work.worker import Worker
+from entrepot.work.worker import Gauges, Worker
 
 __all__ = [
     "DONE",
@@ -30,6 +30,7 @@ __all__ = [
     "Done",
     "Failed",
     "FailedWork",
+    "Gauges",
     "Held",
     "Job",
     "JobFailed",

@@ -25,6 +25,7 @@ class Worker:
 
     def __init__(self, work: Work) -> None:
         self._work = work
+        self._gauges = Gauges(work)
         self._loops: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -33,16 +34,18 @@ class Worker:
         for lane in self._work.lanes.values():
             lane.open = True
             self._loops.append(asyncio.create_task(self._keep_running(lane), name=f"work {lane.kind.name}"))
-        self._loops.append(asyncio.create_task(self._measure(), name="work measure"))
+        await self._gauges.start()
 
     async def check(self) -> None:
         """Every loop must be alive."""
         for loop in self._loops:
             if loop.done():
                 raise RuntimeError(f"the loop {loop.get_name()} has ended")
+        await self._gauges.check()
 
     async def stop(self) -> None:
         """Take nothing more, let what is under way end, and give back what does not."""
+        await self._gauges.stop()
         loops, self._loops = self._loops, []
         for loop in loops:
             loop.cancel()
@@ -58,7 +61,29 @@ class Worker:
                 log.exception("a lane failed", extra=fields(kind=lane.kind.name))
                 await asyncio.sleep(RESTART_SECONDS)
 
-    async def _measure(self) -> None:
+
+class Gauges:
+    """Measures how much is due and for how long; the part of a process that does no work itself."""
+
+    name = "work"
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._loop: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        self._loop = asyncio.create_task(self._run(), name="work gauges")
+
+    async def check(self) -> None:
+        if self._loop is None or self._loop.done():
+            raise RuntimeError("work is not measured")
+
+    async def stop(self) -> None:
+        if self._loop is not None:
+            self._loop.cancel()
+            await asyncio.gather(self._loop, return_exceptions=True)
+
+    async def _run(self) -> None:
         while True:
             for lane in self._work.lanes.values():
                 try:

@@ -20,7 +20,13 @@ TAGS = ["Accounts"]
 def routes(accounts: Accounts) -> list[HTTPRouteHandler]:
     """The routes of invitations."""
 
-    @post("/accounts/invites", guards=[operator], tags=TAGS, summary="Invite someone")
+    @post(
+        "/accounts/invites",
+        guards=[operator],
+        tags=TAGS,
+        summary="Invite someone",
+        opt={"shown_once": ("url",)},
+    )
     async def invite(
         request: AnyRequest, caller: NamedDependency[Caller], data: JSONBody[answers.InviteRequest]
     ) -> answers.InviteAnswer:

@@ -19,7 +19,7 @@ TAGS = ["Accounts"]
 def routes(accounts: Accounts) -> list[HTTPRouteHandler]:
     """The routes of keys."""
 
-    @post("/accounts/keys", guards=[admin], tags=TAGS, summary="Make a key")
+    @post("/accounts/keys", guards=[admin], tags=TAGS, summary="Make a key", opt={"shown_once": ("apiKey",)})
     async def make(
         request: AnyRequest, caller: NamedDependency[Caller], data: JSONBody[answers.KeyRequest]
     ) -> answers.KeyAnswer:
