@@ -173,7 +173,9 @@ def encoder_of(annotation: Any) -> Encoder | None:
         return None
     if base is int:
         return _encode_int
-    if base in (float, Decimal):
+    if base is float:
+        return _encode_float
+    if base is Decimal:
         return canonical
     if isinstance(base, type) and issubclass(base, enum.Enum):
         return lambda value: value.value
@@ -194,6 +196,13 @@ def _encode_int(value: int) -> int:
     if -_INT_FAST < value < _INT_FAST:
         return value
     return canonical(value)  # type: ignore[return-value]
+
+
+def _encode_float(value: float) -> Any:
+    # Most measurements are such numbers, and are native as they stand.
+    if 1e-9 < value < 1e15 and not value.is_integer():
+        return value
+    return canonical(value)
 
 
 def encode_any(value: Any) -> Any:

@@ -155,8 +155,15 @@ class Model(Generic[E]):
 
     def check_size(self, item: Item) -> None:
         """Refuse an item over DynamoDB's limit, naming its largest attribute."""
-        rough = sum(len(value) for value in item.values() if isinstance(value, (str, bytes, list, dict)))
-        if rough < _MEASURE_FROM_CHARACTERS and not any(isinstance(v, (list, dict)) for v in item.values()):
+        rough = 0
+        for value in item.values():
+            kind = value.__class__
+            if kind is str or kind is bytes:
+                rough += len(value)
+            elif kind is dict or kind is list or kind is set:
+                rough = _MEASURE_FROM_CHARACTERS
+                break
+        if rough < _MEASURE_FROM_CHARACTERS:
             return
         size = item_size(item)
         if size <= ITEM_BYTES_MAX:

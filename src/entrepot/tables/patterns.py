@@ -142,6 +142,7 @@ class Pattern:
         self._check_projection()
         for other in self.table.models.values():
             self.prove_against(other)
+        self.cursor_names = self._cursor_names()
         self.request = {} if self.kind in ("item", "guarded") else self._request()
 
     # -- keys
@@ -285,6 +286,11 @@ class Pattern:
         return could_begin(shared, template)
 
     # -- the request
+
+    def _cursor_names(self) -> list[str]:
+        """The attributes that say where a list goes on."""
+        names = [*self.table.key_names, *(self.index.key_names if self.index else ())]
+        return list(dict.fromkeys(names))
 
     def _request(self) -> dict[str, Any]:
         request: dict[str, Any] = {"TableName": self.table.name}

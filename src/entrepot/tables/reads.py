@@ -209,13 +209,6 @@ class _Query:
                 **self.result.names,
             }
         self.request["ExpressionAttributeValues"] = self.values
-        index = self.pattern.index
-        table_keys = self.pattern.table.key_names
-        self.key_names = (
-            list(table_keys)
-            if index is None
-            else [*table_keys, *(n for n in index.key_names if n not in table_keys)]
-        )
         self.descending = many._descending
 
     @property
@@ -246,8 +239,8 @@ class _Query:
         reads_left = self.pattern.reads_max if filtered_reads_max == -1 else filtered_reads_max
         has_filter = "FilterExpression" in self.request
         items: list[NativeItem] = []
+        request = self.request
         while True:
-            request = dict(self.request)
             # One more than asked for tells whether there is a next page.
             request["Limit"] = (
                 max(limit + 1 - len(items), FILTERED_CHUNK) if has_filter else limit + 1 - len(items)
@@ -297,7 +290,7 @@ class _Query:
         return [item for item in items if ttl not in item or item[ttl] > now]
 
     def _key_after(self, item: NativeItem) -> NativeItem:
-        return {name: item[name] for name in self.key_names}
+        return {name: item[name] for name in self.pattern.cursor_names}
 
     async def count(self, bound: int) -> int:
         request = {**self.request, "Select": "COUNT"}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Result:
     """Decodes the items of one read, and says which attributes the read must ask for."""
 
-    __slots__ = ("_list", "_many", "attributes", "expression", "model", "names", "struct", "table")
+    __slots__ = ("_many", "_page", "attributes", "expression", "model", "names", "struct", "table")
 
     def __init__(
         self, model: Model[Any], result: Any, members: Sequence[Model[Any]], index: Index | None
@@ -31,7 +31,8 @@ class Result:
         self.model = model
         self._many = len(members) > 1 or typing.get_origin(result) is not None
         self.struct: type[msgspec.Struct] = model.entity if self._many else result
-        self._list = list[self.struct]  # type: ignore[name-defined]
+        # msgspec keeps what it knows of a Struct, but works out `list[...]` anew on every call.
+        self._page = msgspec.defstruct("Page", [("items", list[self.struct])])  # type: ignore[name-defined]
         self.attributes: list[str] | None = None
         self.expression: str | None = None
         self.names: dict[str, str] = {}
@@ -89,9 +90,10 @@ class Result:
 
     def decode_all(self, items: list[Item]) -> list[Any]:
         """What a page of items says, decoded in one go."""
-        if self._many:
+        if self._many or len(items) <= 1:
             return [self.decode(item) for item in items]
         try:
-            return msgspec.convert(items, self._list, builtin_types=NATIVE)
+            page: Any = msgspec.convert({"items": items}, self._page, builtin_types=NATIVE)
+            return page.items  # type: ignore[no-any-return]
         except msgspec.ValidationError:
             return [self.decode(item) for item in items]
