@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 import asyncpg
@@ -45,6 +45,13 @@ Pool = asyncpg.Pool[Any]
 log = logging.getLogger(__name__)
 
 
+class Pools(NamedTuple):
+    """Connections of people, and of the service."""
+
+    people: Pool
+    service: Pool
+
+
 class Database:
     """Connections of two kinds: a person's, under row-level security, and the service's, which is above it."""
 
@@ -53,8 +60,8 @@ class Database:
             raise ValueError("a database is either ours or at an address")
         self._url = url
         self._embedded = embedded
-        self._pools: tuple[Pool, Pool] | None = None
-        self._opening: asyncio.Task[tuple[Pool, Pool]] | None = None
+        self._pools: Pools | None = None
+        self._opening: asyncio.Task[None] | None = None
         self._down: Unavailable | None = None
         self._settled = asyncio.Event()
         self._closed = False
@@ -81,9 +88,12 @@ class Database:
     @asynccontextmanager
     async def person(self, uuid: UUID) -> AsyncIterator[Connection]:
         """A transaction in which this person sees and changes what is theirs."""
-        people, _ = await self._open()
-        with self._outages():
-            async with people.acquire(timeout=ACQUIRE_SECONDS_MAX) as connection, connection.transaction():
+        pools = await self._open()
+        with self._outages(pools):
+            async with (
+                pools.people.acquire(timeout=ACQUIRE_SECONDS_MAX) as connection,
+                connection.transaction(),
+            ):
                 claims = f'{{"sub":"{uuid}","role":"authenticated"}}'
                 await connection.execute(
                     f"SET LOCAL ROLE authenticated; SET LOCAL request.jwt.claims = '{claims}'"
@@ -93,9 +103,9 @@ class Database:
     @asynccontextmanager
     async def service(self) -> AsyncIterator[Connection]:
         """A connection of the service role, outside of a transaction: one statement is one round trip."""
-        _, service = await self._open()
-        with self._outages():
-            async with service.acquire(timeout=ACQUIRE_SECONDS_MAX) as connection:
+        pools = await self._open()
+        with self._outages(pools):
+            async with pools.service.acquire(timeout=ACQUIRE_SECONDS_MAX) as connection:
                 yield connection
 
     async def check(self) -> None:
@@ -105,20 +115,22 @@ class Database:
         async with self.service() as connection:
             await connection.fetchval("SELECT 1")
 
+    def warm(self) -> None:
+        """Begin to open it, without waiting."""
+        if self._pools is None and self._opening is None and not self._closed:
+            self._opening = asyncio.create_task(self._open_until_it_works())
+
     async def close(self) -> None:
         """Let go of everything; the last process stops a server of our own."""
         self._closed = True
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
-        if self._pools is not None:
-            pools, self._pools = self._pools, None
-            for pool in pools:
-                pool.terminate()
+        self._drop_pools()
         if self._embedded is not None:
             await asyncio.to_thread(self._embedded.stop)
 
-    async def _open(self) -> tuple[Pool, Pool]:
+    async def _open(self) -> Pools:
         if self._pools is not None:
             return self._pools
         if self._closed:
@@ -131,12 +143,13 @@ class Database:
                 await self._settled.wait()
         return self._opened_pools()
 
-    def _opened_pools(self) -> tuple[Pool, Pool]:
+    def _opened_pools(self) -> Pools:
         if self._pools is None:
-            raise self._down or Unavailable("The fleet's database is still starting.")
+            down = self._down or Unavailable("The fleet's database is still starting.")
+            raise Unavailable(down.message, code=down.code)
         return self._pools
 
-    async def _open_until_it_works(self) -> tuple[Pool, Pool]:
+    async def _open_until_it_works(self) -> None:
         while True:
             try:
                 pools = await self._connect()
@@ -145,12 +158,24 @@ class Database:
             except (*_OUTAGES, PostgresError, asyncpg.PostgresError, psycopg.Error) as error:
                 self._complain(Unavailable("The fleet's database can't be reached."), error)
             else:
-                self._pools, self._down, self._opening = pools, None, None
-                self._settled.set()
-                for listener in self.opened:
-                    await listener()
-                return pools
+                if await self._begin(pools):
+                    return
             await asyncio.sleep(RETRY_SECONDS)
+
+    async def _begin(self, pools: Pools) -> bool:
+        self._pools = pools
+        try:
+            for listener in self.opened:
+                await listener()
+        except Unavailable as error:
+            self._drop_pools()
+            self._complain(error)
+            return False
+        if self._down is not None:
+            log.info("the fleet's database is back")
+        self._down, self._opening = None, None
+        self._settled.set()
+        return True
 
     def _complain(self, problem: Unavailable, cause: Exception | None = None) -> None:
         if self._down is None:
@@ -158,10 +183,10 @@ class Database:
         self._down = problem
         self._settled.set()
 
-    async def _connect(self) -> tuple[Pool, Pool]:
+    async def _connect(self) -> Pools:
         owner_url = self._url
         if self._embedded is not None:
-            owner_url = await asyncio.to_thread(self._embedded.start)
+            owner_url = await asyncio.to_thread(self._start, self._embedded)
         if owner_url is None:
             raise Unavailable("The fleet's database has no address.")
         await asyncio.to_thread(schema.prepare, owner_url)
@@ -171,27 +196,37 @@ class Database:
         except BaseException:
             people.terminate()
             raise
-        return people, service
+        return Pools(people, service)
+
+    def _start(self, embedded: EmbeddedPostgres) -> str:
+        if self._closed:
+            raise PostgresError("it is being closed")
+        return embedded.start()
 
     @contextmanager
-    def _outages(self) -> Iterator[None]:
+    def _outages(self, pools: Pools) -> Iterator[None]:
         try:
             yield
         except _OUTAGES as error:
             if _is_slowness(error):
                 raise Unavailable("The fleet's database does not answer in time.") from error
-            self._lost(error)
+            self._lost(pools, error)
             raise Unavailable("The fleet's database can't be reached.") from error
 
-    def _lost(self, error: Exception) -> None:
-        if self._pools is None or self._closed:
+    def _lost(self, pools: Pools, error: Exception) -> None:
+        # What was lost may have been replaced already.
+        if self._pools is not pools or self._closed:
             return
         log.warning("the way to the fleet's database was lost", extra=fields(cause=repr(error)))
-        pools, self._pools = self._pools, None
+        self._drop_pools()
+        if self._opening is None:
+            self._down = Unavailable("The fleet's database can't be reached.")
+            self._opening = asyncio.create_task(self._open_until_it_works())
+
+    def _drop_pools(self) -> None:
+        pools, self._pools = self._pools or (), None
         for pool in pools:
             pool.terminate()
-        self._down = Unavailable("The fleet's database can't be reached.")
-        self._opening = asyncio.create_task(self._open_until_it_works())
 
 
 def _is_slowness(error: BaseException) -> bool:

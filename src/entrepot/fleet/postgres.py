@@ -12,9 +12,11 @@ import importlib.util
 import logging
 import os
 import pwd
+import shutil
 import stat
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -63,6 +65,7 @@ class EmbeddedPostgres:
         self.directory = directory.absolute()
         self._cluster = self.directory / "18"
         self._in_use: IO[bytes] | None = None
+        self._mutex = threading.Lock()
 
     @property
     def exists(self) -> bool:
@@ -73,7 +76,7 @@ class EmbeddedPostgres:
         """Have it running, and answer with the address of its superuser."""
         account = _stand_in()
         self._make_directory(account)
-        with self._turn():
+        with self._mutex, self._turn():
             if self._in_use is None:
                 self._in_use = (self.directory / "users.lock").open("ab")
                 fcntl.flock(self._in_use, fcntl.LOCK_SH)
@@ -86,10 +89,13 @@ class EmbeddedPostgres:
 
     def stop(self) -> None:
         """Leave it; the last one to leave stops it."""
-        if self._in_use is None:
-            return
-        with self._turn():
+        with self._mutex:
             in_use, self._in_use = self._in_use, None
+            if in_use is not None:
+                self._leave(in_use)
+
+    def _leave(self, in_use: IO[bytes]) -> None:
+        with self._turn():
             try:
                 fcntl.flock(in_use, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -110,10 +116,9 @@ class EmbeddedPostgres:
             yield
 
     def _make_directory(self, account: pwd.struct_passwd | None) -> None:
-        self._cluster.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if account is None:
             return
-        os.chown(self._cluster, account.pw_uid, account.pw_gid)
         opened = [path for path in self._cluster.parents if not path.stat().st_mode & stat.S_IXOTH]
         for path in opened:
             # Only passing through, not looking around, and only where it is not possible already.
@@ -125,6 +130,12 @@ class EmbeddedPostgres:
             )
 
     def _init(self, account: pwd.struct_passwd | None) -> None:
+        # Made beside and moved when it is whole: a process killed in between leaves nothing that looks finished.
+        unfinished = self.directory / "unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(mode=0o700)
+        if account is not None:
+            os.chown(unfinished, account.pw_uid, account.pw_gid)
         # Nobody but the owner of the directory reaches the socket, so it needs no password.
         words = [
             "-U",
@@ -133,9 +144,10 @@ class EmbeddedPostgres:
             "--encoding=UTF8",
             "--locale=C.UTF-8",
             "-D",
-            str(self._cluster),
+            str(unfinished),
         ]
         _run([program("initdb"), *words], account, INIT_SECONDS_MAX)
+        unfinished.rename(self._cluster)
 
     def _launch(self, account: pwd.struct_passwd | None) -> None:
         sockets = self._socket_directory()
