@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NewType
 from msgspec import Meta, Struct
 
 from entrepot.tables import (
+    SECRET,
     Access,
     Entity,
     Index,
@@ -75,6 +76,7 @@ class Note(Entity):
     score: float | None = None
     price: Decimal | None = None
     blob: bytes | None = None
+    secret: Annotated[str, SECRET] | None = None
     extra: dict[str, Any] | None = None
     lines: list[str] = []
     expiresAt: int | None = None

@@ -130,34 +130,42 @@ async def test_editing_what_is_not_there_is_refused(db: Database) -> None:
             pass
 
 
-async def test_apply_reads_again_when_it_loses(db: Database) -> None:
-    await db.create(note(views=0))
-    one = Notes(db).one(OWNER, NoteId("n001"))
-    tries: list[int] = []
+async def test_apply_goes_on_from_the_newer_state_when_it_loses(db: Database) -> None:
+    stale = note(views=0)
+    await db.create(stale)
+    await Notes(db).viewed(OWNER, NoteId("n001"), 5)
+    seen: list[tuple[int, int]] = []
 
     def rename(draft: Note) -> None:
-        tries.append(draft.version)
+        seen.append((draft.version, draft.views))
         draft.title = f"after {draft.version}"
 
-    original = one.required
+    changed = await db.apply(stale, rename)
+    assert seen == [(1, 0), (2, 5)]
+    assert (changed.title, changed.version) == ("after 2", 3)
+    assert await Notes(db).one(OWNER, NoteId("n001")) == changed
 
-    async def required_once() -> Note:
-        found = await original()
-        if not tries:
-            await db.update(one, attr(Note.views).add(1))
-        return found
 
-    one_type = type(one)
+async def test_apply_gives_up_at_its_bound(db: Database) -> None:
+    stale = note()
+    await db.create(stale)
+    await Notes(db).viewed(OWNER, NoteId("n001"), 1)
+    with pytest.raises(ConditionFailed):
+        await db.apply(stale, lambda draft: setattr(draft, "title", "x"), tries=1)
 
-    class Raced(one_type):  # type: ignore[valid-type, misc]
-        __slots__ = ()
 
-        async def required(self) -> Note:
-            return await required_once()
+async def test_apply_does_not_try_again_what_is_taken(db: Database) -> None:
+    await db.create(note(1, slug="one"))
+    await db.create(note(2))
+    tries: list[int] = []
 
-    await db.apply(Raced(db, one.pattern, {"owner": OWNER, "noteId": NoteId("n001")}), rename)
-    assert tries == [1, 2]
-    assert (await one.required()).title == "after 2"
+    def take(draft: Note) -> None:
+        tries.append(1)
+        draft.slug = "one"
+
+    with pytest.raises(AlreadyExists):
+        await db.apply(Notes(db).one(OWNER, NoteId("n002")), take)
+    assert tries == [1]
 
 
 async def test_the_key_can_not_be_edited(db: Database) -> None:
@@ -373,6 +381,11 @@ class TestWrongValues:
         assert (caught.value.entity, caught.value.attribute) == ("Note", attribute)
         assert len(str(caught.value)) < 300
         assert calls == []
+
+    async def test_a_wrong_secret_is_named_but_not_shown(self, engine_db: Database) -> None:
+        with pytest.raises(InvalidValue, match=r"Note\.secret = '\(secret\)'") as caught:
+            await engine_db.create(note(secret=b"hunter2"))
+        assert "hunter2" not in repr(caught.value) + str(caught.value.value)
 
     async def test_a_wrong_argument_of_an_update_is_named(self, engine_db: Database) -> None:
         with pytest.raises(InvalidValue, match=r"Note\.rank = 'high'"):

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, NewType
 from msgspec import Meta
 
 from entrepot.tables import (
+    SECRET,
     Access,
     Entity,
     Item,
@@ -78,7 +79,7 @@ class User(Entity):
     userId: Annotated[UserId, Meta(pattern=r"^usr_[A-Za-z0-9_-]{16}$")]
     email: Annotated[Email, Meta(min_length=3, max_length=320)]
     name: Name
-    passwordHash: str | None = None
+    passwordHash: Annotated[str, SECRET] | None = None
     plan: Plan
     stripeCustomerId: str | None = None
     stripeSubId: str | None = None

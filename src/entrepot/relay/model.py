@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 
 from entrepot.accounts.model import Name, Stamp, UserId, main
 from entrepot.tables import (
+    SECRET,
     Access,
     Entity,
     Index,
@@ -77,7 +78,7 @@ class Source(Entity):
     userId: UserId
     name: Name
     provider: Literal["stripe", "github", "shopify", "slack", "standard", "twilio", "custom", "entrepot"]
-    signingSecret: str | None = None
+    signingSecret: Annotated[str, SECRET] | None = None
     signingAlgorithm: Literal["hmac-sha256", "hmac-sha512"] | None = None
     status: Status = "active"
     eventCount: int = 0
@@ -131,7 +132,7 @@ class Connection(Entity):
     userId: UserId
     name: Name
     destinationUrl: Annotated[str, Meta(max_length=2048)]
-    signingSecret: str
+    signingSecret: Annotated[str, SECRET]
     filters: str = "[]"
     transform: str = '{"type":"passthrough"}'
     retryConfig: str = "{}"
@@ -141,10 +142,10 @@ class Connection(Entity):
     createdAt: Stamp
     updatedAt: Stamp
     # Beyond the seed.
-    headers: str | None = None
+    headers: Annotated[str, SECRET] | None = None
     ratePerSecond: float | None = None
     pausedReason: str | None = None
-    previousSecret: str | None = None
+    previousSecret: Annotated[str, SECRET] | None = None
     previousSecretUntil: int | None = None
     failingSince: Stamp | None = None
 

@@ -41,6 +41,7 @@ from entrepot.tables.errors import (
     Unreachable,
 )
 from entrepot.tables.expressions import Attr, Change, Condition, attr
+from entrepot.tables.fields import SECRET
 from entrepot.tables.model import Entity, guard
 from entrepot.tables.patterns import above, at_least, at_most, begins_with, below, between
 from entrepot.tables.provision import provision
@@ -52,6 +53,7 @@ from entrepot.tables.transaction import Action, Transaction
 from entrepot.tables.updates import Update
 
 __all__ = [
+    "SECRET",
     "Access",
     "Action",
     "AlreadyExists",

@@ -16,7 +16,7 @@ from entrepot.tables import actions as make
 from entrepot.tables.actions import Action
 from entrepot.tables.batches import Batches
 from entrepot.tables.cursors import Cursors
-from entrepot.tables.errors import ConditionFailed, NotFound, OutcomeUnknown, Unreachable
+from entrepot.tables.errors import AlreadyExists, ConditionFailed, NotFound, OutcomeUnknown, Unreachable
 from entrepot.tables.expressions import Change, Condition
 from entrepot.tables.model import Entity
 from entrepot.tables.reads import Item
@@ -112,19 +112,25 @@ class Database:
         """A block that reads an item, lets its attributes be changed, and writes the difference."""
         return Edit(self, target)
 
-    async def apply(self, target: Item[E], change: Callable[[E], None], *, tries: int = APPLY_TRIES_MAX) -> E:
-        """Edit an item with a function, again from a fresh read when another write came between."""
-        for remaining in range(tries - 1, -1, -1):
+    async def apply(
+        self, target: Item[E] | E, change: Callable[[E], None], *, tries: int = APPLY_TRIES_MAX
+    ) -> E:
+        """Edit an item with a function, again on its newer state when another write came between."""
+        current = target
+        for _ in range(tries - 1):
             try:
-                async with self.edit(target) as draft:
-                    change(draft)
-                return draft
-            except NotFound:
+                return await self._apply_once(current, change)
+            except (AlreadyExists, NotFound):
                 raise
-            except ConditionFailed:
-                if remaining == 0:
-                    raise
-        raise AssertionError("tries is at least 1")
+            except ConditionFailed as failed:
+                # The refusal brings the newer state along.
+                current = cast("E", failed.item) if isinstance(failed.item, Entity) else target
+        return await self._apply_once(current, change)
+
+    async def _apply_once(self, target: Item[E] | E, change: Callable[[E], None]) -> E:
+        async with self.edit(target) as draft:
+            change(draft)
+        return draft
 
     def transaction(self, token: str | None = None) -> Transaction:
         """A block of actions that all happen, or none; the same token makes a repeat harmless for 10 minutes."""

@@ -15,6 +15,9 @@ from entrepot.engine.values import admit, canonical
 
 Encoder = Callable[[Any], Any]
 
+# Marks an attribute whose value no message may show: `Annotated[str, SECRET]`.
+SECRET = msgspec.Meta(extra={"secret": True})
+
 # What msgspec must take as it is: without it, text would be read as base64 bytes.
 NATIVE = (bytes,)
 PLAIN = (bytes, Decimal)
@@ -38,6 +41,7 @@ class Field(NamedTuple):
     values: tuple[Any, ...] | None
     encode: Encoder | None
     nested: bool
+    secret: bool
 
     @property
     def identity(self) -> Any:
@@ -60,6 +64,7 @@ def field_of(info: msgspec.structs.FieldInfo) -> Field:
         values=values,
         encode=encoder_of(inner),
         nested=_nested(inner),
+        secret=_secret(info.type) or _secret(inner),
     )
 
 
@@ -96,6 +101,13 @@ def _unwrap_annotated(annotation: Any) -> Any:
     while typing.get_origin(annotation) is typing.Annotated:
         annotation = typing.get_args(annotation)[0]
     return annotation
+
+
+def _secret(annotation: Any) -> bool:
+    if typing.get_origin(annotation) is not typing.Annotated:
+        return False
+    metas = [meta for meta in annotation.__metadata__ if isinstance(meta, msgspec.Meta)]
+    return any((meta.extra or {}).get("secret") for meta in metas)
 
 
 def _describe(annotation: Any) -> tuple[str, Any, tuple[Any, ...] | None]:

@@ -151,7 +151,7 @@ class Model(Generic[E]):
             msgspec.convert(plain, field.annotation, builtin_types=NATIVE)
             return field.encode(value) if field.encode is not None and value is not None else value
         except (msgspec.ValidationError, Validation, TypeError, AttributeError, ValueError) as error:
-            raise InvalidValue(self.name, name, value, _reason(error)) from None
+            raise self._invalid(name, value, error) from None
 
     def check_size(self, item: Item) -> None:
         """Refuse an item over DynamoDB's limit, naming its largest attribute."""
@@ -170,19 +170,23 @@ class Model(Generic[E]):
             return
         largest = max(item, key=lambda name: item_size({name: item[name]}))
         reason = f"the item would have {size} bytes, the limit is {ITEM_BYTES_MAX}"
-        raise InvalidValue(self.name, largest, item[largest], reason)
+        raise InvalidValue(self.name, largest, f"{item_size({largest: item[largest]})} bytes", reason)
 
     def _refusal(self, entity: E, error: Exception) -> InvalidValue:
         found = _PATH.search(str(error))
         if found and found.group(1) in self.fields:
             name = found.group(1)
-            return InvalidValue(self.name, name, getattr(entity, name), _reason(error))
+            return self._invalid(name, getattr(entity, name), error)
         for name in self.fields:
             try:
                 self.encode_value(name, getattr(entity, name))
             except InvalidValue as invalid:
                 return invalid
-        return InvalidValue(self.name, "?", entity, _reason(error))
+        return InvalidValue(self.name, "?", None, _reason(error))
+
+    def _invalid(self, name: str, value: Any, error: Exception) -> InvalidValue:
+        shown = "(secret)" if self.fields[name].secret else value
+        return InvalidValue(self.name, name, shown, _reason(error))
 
     # -- keys
 
