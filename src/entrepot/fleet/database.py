@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 from uuid import UUID
 
 import asyncpg
@@ -39,8 +39,9 @@ _OUTAGES = (
     psycopg.OperationalError,
 )
 
-Connection = PoolConnectionProxy[Any]
-Pool = asyncpg.Pool[Any]
+# In quotes: the driver's classes take types only in their stubs.
+Connection: TypeAlias = "PoolConnectionProxy[Any]"
+Pool: TypeAlias = "asyncpg.Pool[Any]"
 
 log = logging.getLogger(__name__)
 
