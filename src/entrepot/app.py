@@ -13,6 +13,7 @@ from entrepot.accounts import api as accounts_api
 from entrepot.accounts import model as accounts_model
 from entrepot.accounts import pages as accounts_pages
 from entrepot.accounts.service import Accounts
+from entrepot.accounts.settings import OAuth
 from entrepot.clock import Clock
 from entrepot.datadir import DataDir
 from entrepot.engine import Chaos, ChaosError, Engine
@@ -29,7 +30,7 @@ from entrepot.web.metrics import Metrics
 from entrepot.work import Gauges, Work, Worker, WorkMetrics
 from entrepot.work.model import work as work_table
 
-SECTIONS: tuple[type[Section], ...] = (Core,)
+SECTIONS: tuple[type[Section], ...] = (Core, OAuth)
 """The settings of every part; a service adds its own here."""
 
 TABLES: tuple[Table, ...] = (work_table, accounts_model.main, accounts_model.sessions, accounts_model.audit)
@@ -57,6 +58,7 @@ def build(
         signup=core.signup,
         public_url=core.public_url,
         admin_token=core.admin_token,
+        oauth=settings[OAuth],
     )
     application = assemble(
         parts=[store, accounts, Worker(work) if works else Gauges(work)],

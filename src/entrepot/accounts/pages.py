@@ -16,7 +16,7 @@ from litestar.response import Redirect
 
 from entrepot.accounts import rules
 from entrepot.accounts.api import answers
-from entrepot.accounts.api.requests import AnyRequest, visit_of
+from entrepot.accounts.api.requests import HOME, AnyRequest, visit_of
 from entrepot.accounts.errors import LinkInvalid
 from entrepot.accounts.links import PATHS
 from entrepot.accounts.people import Newcomer
@@ -24,9 +24,6 @@ from entrepot.accounts.service import Accounts
 from entrepot.http.bodies import field_errors
 from entrepot.http.caller import anyone
 from entrepot.http.problems import Invalid, Problem
-
-HOME = "/docs"
-"""Where someone goes who has just come in."""
 
 FORM_BYTES_MAX = 16 * 1024
 

@@ -11,11 +11,14 @@ from entrepot.accounts.failures import FailureBook
 from entrepot.accounts.identity import Identity
 from entrepot.accounts.keys import KeyRing
 from entrepot.accounts.links import LinkBook
+from entrepot.accounts.oauth import OAuthFlow
 from entrepot.accounts.passwords import Passwords
 from entrepot.accounts.people import People
+from entrepot.accounts.providers import providers_of
 from entrepot.accounts.rules import Signup
 from entrepot.accounts.sealing import Sealer
 from entrepot.accounts.sessions import SessionBook
+from entrepot.accounts.settings import OAuth
 from entrepot.accounts.trail import Trail
 from entrepot.tables import Database
 
@@ -37,6 +40,7 @@ class Accounts:
         signup: Signup = "invite",
         public_url: str | None = None,
         admin_token: str | None = None,
+        oauth: OAuth | None = None,
     ) -> None:
         self.sealer = Sealer(secret_keys)
         self.cookies = Cookies(public_url)
@@ -54,6 +58,13 @@ class Accounts:
             passwords=self._passwords,
             signup=signup,
         )
+        self.oauth = OAuthFlow(
+            providers_of(oauth or OAuth()),
+            people=self.people,
+            sessions=self.sessions,
+            sealer=self.sealer,
+            clock=db.clock,
+        )
         self.first_path: str | None = None
         """Where the operator is made, as long as there is none."""
 
@@ -65,4 +76,5 @@ class Accounts:
         """All that it needs is the store, which is asked on its own."""
 
     async def stop(self) -> None:
+        await self.oauth.close()
         self._passwords.close()

@@ -16,6 +16,9 @@ from entrepot.http.exchange import exchange_of
 PAGE_DEFAULT = 20
 PAGE_MAX = 100
 
+HOME = "/docs"
+"""Where someone goes who has just come in."""
+
 AnyRequest = Request[Any, Any, Any]
 
 Limit = Annotated[int, QueryParameter(ge=1, le=PAGE_MAX, description="How many at most.")]
