@@ -53,6 +53,7 @@ def build(
     work = Work(db, metrics=WorkMetrics(metrics.registry))
     accounts = Accounts(
         db,
+        work=work,
         registry=metrics.registry,
         secret_keys=[key, *(old.encode() for old in core.secret_keys_old)],
         signup=core.signup,

@@ -147,3 +147,8 @@ class StateInvalid(Invalid):
             [FieldError("state", "is not of a sign-in that this browser began; begin again")],
             code="STATE_INVALID",
         )
+
+
+class DeletionNotFound(NotFound):
+    def __init__(self) -> None:
+        super().__init__("There is no such deletion.", code="DELETION_NOT_FOUND")

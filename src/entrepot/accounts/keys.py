@@ -17,6 +17,8 @@ RANDOM_CHARACTERS = 43
 SHOWN_CHARACTERS = 8
 ID_CHARACTERS = 16
 KEYS_MAX = 100
+# Keys made at the same moment can pass the bound together, but not by much.
+KEYS_STORED_MAX = 10 * KEYS_MAX
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +69,13 @@ class KeyRing:
         if key is None:
             raise KeyNotFound
         await self._db.delete(key)
+
+    async def end_all(self, user_id: UserId) -> int:
+        """Delete all keys of a user."""
+        found = [key async for key in self._keys.of_user(user_id).each(at_most=KEYS_STORED_MAX)]
+        for key in found:
+            await self._db.delete(key)
+        return len(found)
 
     async def _note_use(self, key: ApiKey) -> None:
         now_ms = self._db.clock.epoch_ms()

@@ -262,6 +262,23 @@ class Links(Access[Link]):
         return query(GSI1PK=f"LINKS#{purpose}", descending=True)
 
 
+@sessions.entity(PK="DELETION#{deletionId}", SK="META")
+class Deletion(Entity):
+    """An account on its way out, for who was signed in to it and no longer is; `deletionId` is a token's SHA-256."""
+
+    deletionId: Annotated[str, Sha256]
+    userId: UserId
+    uuid: str | None = None
+    jobId: str
+    expiresAtUtc: int
+
+
+class Deletions(Access[Deletion]):
+    def one(self, deletionId: str) -> Item[Deletion]:
+        """Get a deletion by its token's hash."""
+        return item()
+
+
 @sessions.entity(PK="FAILURES#{subject}", SK="META")
 class Failures(Entity):
     """Failed sign-ins from one address, or for one e-mail from one address, in a window."""

@@ -126,6 +126,7 @@ def _handlers(accounts: Accounts, page: Page, act: Act) -> list[HTTPRouteHandler
         guards=[anyone],
         include_in_schema=False,
         name=f"{page.purpose} form",
+        status_code=200,
         opt={"body_bytes_max": FORM_BYTES_MAX},
     )
     async def submit(request: AnyRequest) -> Response[bytes]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from prometheus_client import CollectorRegistry
 
 from entrepot.accounts.cookies import Cookies
+from entrepot.accounts.deletion import AccountDeletion
 from entrepot.accounts.failures import FailureBook
 from entrepot.accounts.identity import Identity
 from entrepot.accounts.keys import KeyRing
@@ -21,12 +22,14 @@ from entrepot.accounts.sessions import SessionBook
 from entrepot.accounts.settings import OAuth
 from entrepot.accounts.trail import Trail
 from entrepot.tables import Database
+from entrepot.work import Work
 
 
 class Accounts:
     """People, sessions, keys and audit; a part of the process that makes the first operator's link at its start.
 
-    Services take from here: `identity` (the authenticator), `trail` (the audit), `sealer` (secrets at rest).
+    Services take from here: `identity` (the authenticator), `trail` (the audit), `sealer` (secrets at rest), and
+    `deletion`, with which each registers what it deletes of a user.
     """
 
     name = "accounts"
@@ -35,6 +38,7 @@ class Accounts:
         self,
         db: Database,
         *,
+        work: Work,
         registry: CollectorRegistry,
         secret_keys: Sequence[bytes],
         signup: Signup = "invite",
@@ -65,6 +69,7 @@ class Accounts:
             sealer=self.sealer,
             clock=db.clock,
         )
+        self.deletion = AccountDeletion(db, work, sessions=self.sessions, keys=self.keys, trail=self.trail)
         self.first_path: str | None = None
         """Where the operator is made, as long as there is none."""
 

@@ -15,7 +15,8 @@ from entrepot.tables import ConditionFailed, Database, Page, TablesError, attr
 
 VALUE_BYTES = 32
 USER_AGENT_CHARACTERS_MAX = 512
-ENDED_AT_ONCE_MAX = 1000
+SWEEP_PAGE = 100
+SWEEP_PAGES_MAX = 1000
 
 log = logging.getLogger(__name__)
 
@@ -111,12 +112,18 @@ class SessionBook:
         return session.userId
 
     async def sweep(self, user_id: UserId, *, keep: str | None = None) -> int:
-        """Delete the stored sessions of a user, but one; those that an index does not show yet have ended too,
-        by the user's generation, and expire."""
-        found = [
-            session
-            async for session in self._sessions.of_user(user_id).each(at_most=ENDED_AT_ONCE_MAX)
-            if session.sessionId != keep
-        ]
-        await self._db.delete_all(found)
-        return len(found)
+        """Delete the stored sessions of a user, but one.
+
+        Those that the index does not show yet have ended too, by the user's generation, and expire.
+        """
+        ended = 0
+        cursor: str | None = None
+        for _ in range(SWEEP_PAGES_MAX):
+            page = await self._sessions.of_user(user_id).page(limit=SWEEP_PAGE, cursor=cursor)
+            found = [session for session in page.items if session.sessionId != keep]
+            await self._db.delete_all(found)
+            ended += len(found)
+            cursor = page.cursor
+            if cursor is None:
+                break
+        return ended

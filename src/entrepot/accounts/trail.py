@@ -12,11 +12,12 @@ from entrepot.http.caller import Caller, Connection
 from entrepot.http.exchange import Exchange, exchange_of
 from entrepot.ids import nanoid
 from entrepot.log import fields
-from entrepot.tables import AlreadyExists, Database, Page
+from entrepot.tables import AlreadyExists, Database, NotFound, Page, attr
 
 # A trail that can't be written holds up no answer for longer.
 WRITE_SECONDS_MAX = 2.0
 SUFFIX_CHARACTERS = 6
+FORGET_PAGE = 100
 TOKEN_USER = UserId("operator")
 """Whose trail the admin token's changes are in: it has no account."""
 
@@ -36,14 +37,23 @@ class Trail:
         )
 
     async def note(
-        self, connection: Connection, who: Caller | UserId, event: str, resource: str | None = None
+        self,
+        connection: Connection,
+        who: Caller | UserId,
+        event: str,
+        resource: str | None = None,
+        *,
+        from_where: bool = True,
     ) -> None:
-        """Note a change; `event` is like `accounts.key.created`, `resource` an id."""
+        """Note a change; `event` is like `accounts.key.created`, `resource` an id, never a secret or a name."""
         user_id = UserId(who.user_id or TOKEN_USER) if isinstance(who, Caller) else who
         exchange = exchange_of(connection.scope)
+        entry = self._entry(exchange, user_id, event, resource)
+        if not from_where:
+            entry.address = None
         try:
             async with asyncio.timeout(WRITE_SECONDS_MAX):
-                await self._write(exchange, user_id, event, resource)
+                await self._write(exchange, entry)
         except Exception as error:
             # Whatever it is, the change has happened, and its answer must say so.
             self._failures.inc()
@@ -53,11 +63,25 @@ class Trail:
         """A page of a user's trail, newest first."""
         return await self._audits.of_user(user_id).page(limit=limit, cursor=cursor)
 
-    async def _write(self, exchange: Exchange, user_id: UserId, event: str, resource: str | None) -> None:
+    async def forget(self, user_id: UserId, cursor: str | None) -> Page[Audit]:
+        """Take what is personal out of a page of a user's trail; gives that page."""
+        page = await self._audits.of_user(user_id).page(limit=FORGET_PAGE, cursor=cursor)
+        for entry in page.items:
+            if entry.address is not None:
+                await self._forget(entry)
+        return page
+
+    async def _forget(self, entry: Audit) -> None:
+        try:
+            await self._db.update(entry, attr(Audit.address).remove())
+        except NotFound:
+            # It has reached its end by itself.
+            return
+
+    async def _write(self, exchange: Exchange, entry: Audit) -> None:
         written = int(exchange.facts.get(_COUNT, 0))
         exchange.facts[_COUNT] = written + 1
         request_id = exchange.request_id
-        entry = self._entry(exchange, user_id, event, resource)
         entry.requestId = f"{request_id}.{written + 1}" if written else request_id
         try:
             await self._db.create(entry)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from litestar.handlers import HTTPRouteHandler
 
-from entrepot.accounts.api import invites, keys, oauth, people, sessions
+from entrepot.accounts.api import deletion, invites, keys, oauth, people, sessions
 from entrepot.accounts.service import Accounts
 
 
@@ -16,4 +16,5 @@ def routes(accounts: Accounts) -> list[HTTPRouteHandler]:
         *keys.routes(accounts),
         *invites.routes(accounts),
         *oauth.routes(accounts),
+        *deletion.routes(accounts),
     ]
