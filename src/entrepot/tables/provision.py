@@ -8,7 +8,6 @@ from typing import Any
 from entrepot.engine.errors import DynamoError, Refused
 from entrepot.tables.database import Database
 from entrepot.tables.errors import StoreLacks
-from entrepot.tables.stores import Store
 from entrepot.tables.table import Index, Table
 
 _MISSING = "ResourceNotFoundException"
@@ -20,11 +19,11 @@ WAITS_MAX = 600
 async def provision(db: Database, tables: Iterable[Table]) -> None:
     """Create what is missing: tables, indexes, TTL, recovery; refuse a table whose keys are others."""
     tables = list(tables)
-    await require(db.store, tables)
+    await require(db, tables)
     for table in tables:
-        described = await describe(db.store, table.name)
+        described = await describe(db, table.name)
         if described is None:
-            await db.call("CreateTable", create_request(table))
+            await _create(db, table)
             described = await _settled(db, table.name)
         else:
             described = await _complete(db, table, described)
@@ -32,12 +31,21 @@ async def provision(db: Database, tables: Iterable[Table]) -> None:
         await _set_recovery(db, table)
 
 
-async def require(store: Store, tables: Iterable[Table]) -> None:
+async def _create(db: Database, table: Table) -> None:
+    try:
+        await db.call("CreateTable", create_request(table))
+    except Refused as refused:
+        # Another process makes it too, or the answer to our own first try was lost.
+        if refused.type != "ResourceInUseException":
+            raise
+
+
+async def require(db: Database, tables: Iterable[Table]) -> None:
     """Refuse a store that can't do what the tables need, before the first call does."""
     if not any(table.transactions for table in tables):
         return
     try:
-        await store.call("TransactWriteItems", {"TransactItems": []})
+        await db.call("TransactWriteItems", {"TransactItems": []})
     except Refused as refused:
         if refused.type == _UNKNOWN:
             needing = ", ".join(table.name for table in tables if table.transactions)
@@ -50,10 +58,10 @@ async def require(store: Store, tables: Iterable[Table]) -> None:
         return
 
 
-async def describe(store: Store, name: str) -> dict[str, Any] | None:
+async def describe(db: Database, name: str) -> dict[str, Any] | None:
     """The table as the store has it, or None."""
     try:
-        answer = await store.call("DescribeTable", {"TableName": name})
+        answer = await db.call("DescribeTable", {"TableName": name})
     except Refused as refused:
         if refused.type == _MISSING:
             return None
@@ -130,7 +138,7 @@ def _compare_keys(name: str, declared: list[dict[str, str]], found: list[dict[st
 
 async def _settled(db: Database, name: str) -> dict[str, Any]:
     for _ in range(WAITS_MAX):
-        described = await describe(db.store, name)
+        described = await describe(db, name)
         if described is not None and _active(described):
             return described
         await db.pause(1.0)
