@@ -88,5 +88,5 @@ async def database(url: str) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def fleet(url: str, clock: Clock) -> Iterator[Serving]:
-    with serving(parts_of(clock, url=url)) as served:
+    with serving(parts_of(clock, url=url), clock) as served:
         yield served

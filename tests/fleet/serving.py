@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 import httpx
@@ -24,6 +25,8 @@ from entrepot.web.edge import Limits
 
 # The loops of a test's process stay quiet: a test calls what it wants to see.
 NEVER_SECONDS = 3600.0
+
+T = TypeVar("T")
 
 CALLERS = {
     "alice": Caller(kind="person", user_id="usr_alice", permission="admin"),
@@ -51,8 +54,10 @@ async def owner_of(caller: Caller) -> UUID | None:
 class Serving:
     """An application with the fleet alone, on a real port."""
 
-    def __init__(self, address: str, part: FleetPart) -> None:
+    def __init__(self, address: str, part: FleetPart, clock: Clock) -> None:
         self.part = part
+        self.clock = clock
+        self.loop: asyncio.AbstractEventLoop | None = None
         self.address = address
         self._stack = ExitStack()
         self.nobody = self._client(None)
@@ -65,6 +70,11 @@ class Serving:
 
     def as_(self, name: str) -> httpx.Client:
         return self._client(name)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something of the part in the server's own loop."""
+        assert self.loop is not None
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
 
     def close(self) -> None:
         self._stack.close()
@@ -90,7 +100,7 @@ def parts_of(
 
 
 @contextmanager
-def serving(part: FleetPart) -> Iterator[Serving]:
+def serving(part: FleetPart, clock: Clock) -> Iterator[Serving]:
     limits = Limits(body_bytes_max=1 << 20, header_bytes_max=32768, timeout_seconds=30.0)
     application = assemble(
         parts=[part],
@@ -106,13 +116,14 @@ def serving(part: FleetPart) -> Iterator[Serving]:
     class Announcing(uvicorn.Server):
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets=sockets)
+            served.loop = asyncio.get_running_loop()
             started.set()
 
     running = Announcing(server_config(application, Core()))
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
     address = url_of(listener)
+    served = Serving(address, part, clock)
     thread.start()
-    served = Serving(address, part)
     try:
         assert started.wait(20)
         yield served

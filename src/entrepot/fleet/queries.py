@@ -12,7 +12,8 @@ PROJECT_COLUMNS = "id, project_id, name, description, status, created_at, update
 def device_columns(now: str) -> str:
     """A device's columns, with the status that is true at this time even when the sweep is late."""
     return f"""d.id, d.composite_device_id, d.project_id, d.device_number, d.name, d.device_key AS device_key_hint,
-      CASE WHEN d.status = 'online' AND {_HEARD_AT} < {now} - {_SILENCE} THEN 'offline' ELSE d.status END AS status,
+      CASE WHEN d.status = 'online' AND {_HEARD_AT} < {now}::timestamptz - {_SILENCE}
+           THEN 'offline' ELSE d.status END AS status,
       d.last_seen_at, d.rssi, d.ip_address, d.fw_version, d.hardware_id, d.created_at, d.updated_at"""
 
 
@@ -25,7 +26,7 @@ SELECT {PROJECT_COLUMNS} FROM projects
 WHERE status = ANY($1::text[]) AND (created_at, id) < ($2, $3)
 ORDER BY created_at DESC, id DESC LIMIT $4"""
 PROJECT_CHANGE = f"""
-UPDATE projects SET name = coalesce($2, name), description = CASE WHEN $3 THEN $4 ELSE description END,
+UPDATE projects SET name = coalesce($2, name), description = CASE WHEN $3::boolean THEN $4 ELSE description END,
   status = coalesce($5, status), updated_at = $6
 WHERE project_id = $1 RETURNING {PROJECT_COLUMNS}"""
 PROJECTS_COUNT = "SELECT count(*) FROM projects"
@@ -45,7 +46,7 @@ SELECT {device_columns("$2")} FROM devices d WHERE d.project_id = $1 ORDER BY d.
 DEVICE_GET = f"SELECT {device_columns('$2')} FROM devices d WHERE d.composite_device_id = $1"
 DEVICE_CHANGE = f"""
 UPDATE devices d SET name = coalesce($3, d.name),
-  hardware_id = CASE WHEN $4 THEN $5 ELSE d.hardware_id END, updated_at = $2
+  hardware_id = CASE WHEN $4::boolean THEN $5 ELSE d.hardware_id END, updated_at = $2
 WHERE d.composite_device_id = $1 RETURNING {device_columns("$2")}"""
 DEVICE_KEY_CHANGE = f"""
 UPDATE devices d SET device_key = $3, device_key_hash = $4, updated_at = $2
@@ -58,7 +59,7 @@ DEVICE_DELETE = "DELETE FROM devices WHERE composite_device_id = $1 RETURNING id
 # The id comes first and alone: with the device known, the index of (device_id, ts) answers in order.
 HEARTBEATS_OF_DEVICE = """
 SELECT id, rssi, ip_address, fw_version, ts FROM device_heartbeats
-WHERE device_id = $1 AND ts >= $2 AND ts <= $3 AND (ts, id) < ($3, $4)
+WHERE device_id = $1 AND ts >= $2 AND ts <= $3 AND (ts, id) < ($3, $4::bigint)
 ORDER BY ts DESC, id DESC LIMIT $5"""
 DEVICE_HISTORY_START = f"""
 SELECT d.id, d.status, {_HEARD_AT} AS heard_at FROM devices d WHERE d.composite_device_id = $1"""
@@ -126,11 +127,11 @@ heard AS (
 change AS (
   SELECT id, composite_device_id, user_id, 1 AS step, 'online' AS from_status, 'offline' AS to_status,
          'silence' AS reason, heard_at + {_SILENCE} AS at
-  FROM last WHERE status = 'online' AND heard_at < $8 - {_SILENCE}
+  FROM last WHERE status = 'online' AND heard_at < $8::timestamptz - {_SILENCE}
   UNION ALL
   SELECT id, composite_device_id, user_id, 2, CASE WHEN status = 'waiting' THEN 'waiting' ELSE 'offline' END, 'online',
-         CASE WHEN status = 'waiting' THEN 'first_heartbeat' ELSE 'heartbeat' END, $8
-  FROM last WHERE status <> 'online' OR heard_at < $8 - {_SILENCE}
+         CASE WHEN status = 'waiting' THEN 'first_heartbeat' ELSE 'heartbeat' END, $8::timestamptz
+  FROM last WHERE status <> 'online' OR heard_at < $8::timestamptz - {_SILENCE}
 ),
 {_RECORD.format(now="$8")}
 SELECT composite_device_id, known FROM judged ORDER BY n"""
@@ -142,17 +143,17 @@ HEARTBEATS_BY_UUID = _HEARTBEATS.format(kind="uuid", column="id")
 SWEEP = f"""
 WITH listening AS MATERIALIZED (
   SELECT since FROM fleet_listening
-  WHERE since < $1 - {_SILENCE} AND heard_until >= $1 - $3::interval
+  WHERE since < $1::timestamptz - {_SILENCE} AND heard_until >= $1::timestamptz - $3::interval
     AND postgres_started_at = pg_postmaster_start_time()
 ),
 silent AS MATERIALIZED (
-  SELECT d.id FROM devices d WHERE d.status = 'online' AND d.last_seen_at < $1 - {_SILENCE}
+  SELECT d.id FROM devices d WHERE d.status = 'online' AND d.last_seen_at < $1::timestamptz - {_SILENCE}
     AND EXISTS (SELECT FROM listening)
   ORDER BY d.id LIMIT $2 FOR NO KEY UPDATE OF d SKIP LOCKED
 ),
 gone AS (
   UPDATE devices d SET status = 'offline' FROM silent s
-  WHERE d.id = s.id AND d.status = 'online' AND d.last_seen_at < $1 - {_SILENCE}
+  WHERE d.id = s.id AND d.status = 'online' AND d.last_seen_at < $1::timestamptz - {_SILENCE}
   RETURNING d.id, d.composite_device_id, d.user_id, d.last_seen_at
 ),
 change AS (
@@ -167,8 +168,9 @@ SWEEP_LOCK = "SELECT pg_try_advisory_xact_lock(hashtext('entrepot fleet sweep'))
 # We listen without a gap, unless we just started, or PostgreSQL did, or nobody has said so for too long.
 LISTEN = """
 UPDATE fleet_listening SET
-  since = CASE WHEN $2 OR postgres_started_at <> pg_postmaster_start_time() OR heard_until < $1 - $3::interval
-               THEN $1 ELSE since END,
+  since = CASE WHEN $2::boolean OR postgres_started_at <> pg_postmaster_start_time()
+                 OR heard_until < $1::timestamptz - $3::interval
+               THEN $1::timestamptz ELSE since END,
   heard_until = greatest(heard_until, $1),
   postgres_started_at = pg_postmaster_start_time()"""
 

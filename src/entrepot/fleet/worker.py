@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
+from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -77,31 +79,37 @@ class Work:
 
         An event is deleted after it was handed on: it may be handed on twice, and is known by its id.
         """
+        done: list[UUID] = []
+        failure: Exception | None = None
         async with self._database.service() as connection, connection.transaction():
-            rows = await connection.fetch(queries.OUTBOX_TAKE, OUTBOX_BATCH)
-            done = []
-            try:
-                for row in rows:
-                    await publish(
-                        DomainEvent(
-                            id=str(row["id"]),
-                            type=row["type"],
-                            time=precise(row["time"]),
-                            subject=row["subject"],
-                            data=msgspec.json.decode(row["data"]),
-                            user_id=str(row["user_id"]),
-                        )
-                    )
-                    done.append(row["id"])
-            finally:
-                if done:
-                    await asyncio.shield(connection.execute(queries.OUTBOX_DONE, done))
+            for row in await connection.fetch(queries.OUTBOX_TAKE, OUTBOX_BATCH):
+                try:
+                    await publish(_domain_event(row))
+                except Exception as error:
+                    # Theirs and not the database's: what went before is done, the rest stays in its order.
+                    failure = error
+                    break
+                done.append(row["id"])
+            await connection.execute(queries.OUTBOX_DONE, done)
+        if failure is not None:
+            raise failure
         return len(done)
 
     async def prune_outbox(self) -> None:
         """Drop events that nobody took for a week."""
         async with self._database.service() as connection:
             await connection.execute(queries.OUTBOX_PRUNE, self._clock.utc() - OUTBOX_KEPT)
+
+
+def _domain_event(row: Mapping[str, Any]) -> DomainEvent:
+    return DomainEvent(
+        id=str(row["id"]),
+        type=row["type"],
+        time=precise(row["time"]),
+        subject=row["subject"],
+        data=msgspec.json.decode(row["data"]),
+        user_id=str(row["user_id"]),
+    )
 
 
 class Loops:
