@@ -176,8 +176,10 @@ class Key(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class KeyAnswer(msgspec.Struct):
+    """`apiKey` is shown this once: a repeat by Idempotency-Key is without it."""
+
     key: Key
-    apiKey: str
+    apiKey: str | UnsetType = UNSET
 
 
 class KeyPage(msgspec.Struct, omit_defaults=True):
@@ -206,10 +208,10 @@ class Invite(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class InviteAnswer(msgspec.Struct):
-    """`url` holds the token, and is shown this once."""
+    """`url` holds the token, and is shown this once: a repeat by Idempotency-Key is without it."""
 
     invite: Invite
-    url: str
+    url: str | UnsetType = UNSET
 
 
 class InvitePage(msgspec.Struct, omit_defaults=True):
