@@ -14,6 +14,7 @@ COMMANDS = {
     "up": "Start everything on this machine.",
     "serve": "Serve HTTP beside others, on a store that may be shared.",
     "worker": "Do what must still happen beside others, on a store that may be shared.",
+    "accounts": "Help people with their accounts.",
     "settings": "Print each setting with its value, origin and meaning.",
     "doctor": "Look for what would keep it from working.",
     "dynamo": "Only the DynamoDB endpoint.",
