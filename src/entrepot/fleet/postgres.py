@@ -17,7 +17,8 @@ import stat
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -33,6 +34,8 @@ CONNECTIONS_MAX = 100
 START_SECONDS_MAX = 20
 STOP_SECONDS_MAX = 10
 INIT_SECONDS_MAX = 60
+ORPHAN_SECONDS_MAX = 5
+PAUSE_SECONDS = 0.1
 # The address of a socket holds 107 bytes; the server adds `/.s.PGSQL.5432.lock`.
 SOCKET_PATH_BYTES_MAX = 107 - len("/.s.PGSQL.5432.lock")
 
@@ -83,7 +86,7 @@ class EmbeddedPostgres:
             if not self.exists:
                 self._init(account)
             if not self._answers():
-                self._remove_dead_pid()
+                self._remove_leftovers()
                 self._launch(account)
         return self.url()
 
@@ -167,7 +170,9 @@ class EmbeddedPostgres:
         given = " ".join(f"-c {name}={value}" for name, value in options.items())
         waiting = str(START_SECONDS_MAX)
         log_file = str(self._cluster / "server.log")
-        self._control("start", "-w", "-t", waiting, "-o", given, "-l", log_file, account=account)
+        _repeat(
+            lambda: self._control("start", "-w", "-t", waiting, "-o", given, "-l", log_file, account=account)
+        )
         log.info("PostgreSQL started", extra=fields(directory=str(self._cluster)))
 
     def _control(self, verb: str, *words: str, account: pwd.struct_passwd | None = None) -> None:
@@ -180,12 +185,23 @@ class EmbeddedPostgres:
         command = [program("pg_isready"), "-q", "-h", str(self._socket_directory()), "-p", str(PORT)]
         return subprocess.run(command, timeout=START_SECONDS_MAX, check=False).returncode == 0  # noqa: S603
 
-    def _remove_dead_pid(self) -> None:
-        # After a machine's sudden end the id in the file may belong to something else by now; the server would then
-        # refuse to start for ever.
+    def _remove_leftovers(self) -> None:
+        # A killed server leaves its id in two files. When that belongs to something else by now, or to a dead
+        # process that nobody has buried, the next server would refuse to start for ever.
         lines = self._pid_lines()
-        if lines and not self._is_our_server(int(lines[0])):
-            (self._cluster / "postmaster.pid").unlink(missing_ok=True)
+        if not lines or not psutil.pid_exists(int(lines[0])) or self._is_our_server(int(lines[0])):
+            return
+        # Its orphans may still be writing; they end by themselves when they notice.
+        _wait_until(lambda: not self._has_orphans(), "processes of a killed server are still there")
+        for path in (self._cluster / "postmaster.pid", self._socket_directory() / f".s.PGSQL.{PORT}.lock"):
+            path.unlink(missing_ok=True)
+
+    def _has_orphans(self) -> bool:
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.cwd() == str(self._cluster):
+                    return True
+        return False
 
     def _is_our_server(self, pid: int) -> bool:
         try:
@@ -216,6 +232,26 @@ def _stand_in() -> pwd.struct_passwd | None:
         f"PostgreSQL does not run as root, and there is no account {' or '.join(_STAND_INS)} to run it; "
         "start as another user, or set ENTREPOT_POSTGRES_URL"
     )
+
+
+def _wait_until(holds: Callable[[], bool], complaint: str) -> None:
+    end = time.monotonic() + ORPHAN_SECONDS_MAX
+    while not holds():
+        if time.monotonic() > end:
+            raise PostgresError(complaint)
+        time.sleep(PAUSE_SECONDS)
+
+
+def _repeat(act: Callable[[], None]) -> None:
+    # What a killed server shared with its orphans is free only when the last of them has ended.
+    end = time.monotonic() + ORPHAN_SECONDS_MAX
+    while True:
+        try:
+            return act()
+        except PostgresError:
+            if time.monotonic() > end:
+                raise
+        time.sleep(PAUSE_SECONDS)
 
 
 def _owners(account: pwd.struct_passwd | None) -> set[int]:
