@@ -80,7 +80,7 @@ def build(
                     *accounts_pages.routes(accounts),
                     *job_routes(work),
                 ],
-                middleware=[idempotent(work.idempotency)],
+                middleware=[idempotent(work.idempotency, derived_key(key, "idempotency"))],
             )
         ],
     )

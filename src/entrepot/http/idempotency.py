@@ -41,8 +41,11 @@ _KEY = re.compile(rb"[\x21-\x7e]{1,255}")
 log = logging.getLogger("entrepot.request")
 
 
-def idempotent(records: Idempotency) -> Any:
-    """The middleware of all routes whose POSTs create something."""
+def idempotent(records: Idempotency, secret: bytes = b"") -> Any:
+    """The middleware of all routes whose POSTs create something.
+
+    Bodies may hold passwords: with a `secret` of the installation, what is kept of them tells nobody else anything.
+    """
 
     def wrap(app: ASGIApp) -> ASGIApp:
         async def handle(scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,7 +53,7 @@ def idempotent(records: Idempotency) -> Any:
             if key is None:
                 await app(scope, receive, send)
             else:
-                await _once(records, app, key, scope, receive, send)
+                await _once(records, app, key, scope, receive, send, secret=secret)
 
         return handle
 
@@ -69,7 +72,14 @@ def _key_of(scope: Scope) -> str | None:
 
 
 async def _once(
-    records: Idempotency, app: ASGIApp, key: str, scope: Scope, receive: Receive, send: Send
+    records: Idempotency,
+    app: ASGIApp,
+    key: str,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    *,
+    secret: bytes,
 ) -> None:
     exchange = exchange_of(scope)
     opt = _opt(scope)
@@ -80,7 +90,7 @@ async def _once(
     if exchange.client_left:
         return
     fingerprint = fingerprint_of(
-        scope["method"].encode(), exchange.instance.encode(), scope["query_string"], body
+        secret, scope["method"].encode(), exchange.instance.encode(), scope["query_string"], body
     )
     found = await records.begin(_name_of(caller, exchange.peer.address), key, fingerprint)
     if isinstance(found, Answer):
