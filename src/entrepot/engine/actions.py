@@ -64,6 +64,11 @@ class Put(Action):
             raise Validation(ITEM_TOO_LARGE)
         super().__init__(table, table.demand_item_keys(self.prepared[0]), condition, **options)
 
+    def decide(self, transaction: Transaction, table: Table) -> Change:
+        if self.condition is None and table is self.table:
+            return Unseen(transaction, table, self.key, self.prepared)
+        return super().decide(transaction, table)
+
     def result(self, table: Table, found: Found | None) -> tuple[Item, int, bytes]:
         if table is not self.table:
             # An index came since the request was checked.
@@ -83,15 +88,20 @@ class Delete(Action):
 class Change:
     """A decided change: what was there, and what comes in its place."""
 
-    __slots__ = ("after", "found", "key", "table")
+    __slots__ = ("_found", "after", "key", "table")
 
     def __init__(
         self, table: Table, key: bytes, found: Found | None, after: tuple[Item, int, bytes] | None
     ) -> None:
         self.table = table
         self.key = key
-        self.found = found
+        self._found = found
         self.after = after
+
+    @property
+    def found(self) -> Found | None:
+        """The item as it was before."""
+        return self._found
 
     @property
     def old(self) -> Item | None:
@@ -111,6 +121,36 @@ class Change:
     def consumed(self, consumed: Consumed, factor: int = 1) -> None:
         sizes = (0 if self.found is None else self.found.size, 0 if self.after is None else self.after[1])
         consumed.change(self.old, self.new, size=max(sizes), factor=factor)
+
+
+class Unseen(Change):
+    """A put of which nobody asked what was there before: most make new items, and need not look for an old one."""
+
+    __slots__ = ("_seen", "_transaction")
+
+    def __init__(
+        self, transaction: Transaction, table: Table, key: bytes, after: tuple[Item, int, bytes]
+    ) -> None:
+        super().__init__(table, key, None, after)
+        self._transaction = transaction
+        self._seen = False
+
+    @property
+    def found(self) -> Found | None:
+        if not self._seen:
+            self._found = rows.find(self._transaction, self.table, self.key)
+            self._seen = True
+        return self._found
+
+    def keep(self, transaction: Transaction) -> None:
+        if (
+            not self._seen
+            and self.after is not None
+            and rows.insert(transaction, self.table, self.key, self.after)
+        ):
+            self._seen = True
+            return
+        super().keep(transaction)
 
 
 class Check(Action):

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from functools import lru_cache
 from hashlib import md5
 from typing import Any
 
 from entrepot.engine.values.numbers import Number, exact
 
 HASH_BYTES = 4
+CACHED_PARTITIONS = 8_192
+CACHED_TEXT_MAX = 256
 _END = b"\x00\x00"
 _MANTISSA_BYTES_MAX = 20
 _POSITIVE = bytes((byte >> 4) * 10 + (byte & 15) + 1 & 0xFF for byte in range(256))
@@ -25,15 +28,23 @@ _NEGATIVE = bytes(101 - (byte >> 4) * 10 - (byte & 15) & 0xFF for byte in range(
 def partition(kind: str, value: Any) -> bytes:
     """The first part of a key: where the items of one partition key lie together."""
     if kind == "S":
-        raw: bytes = value.encode()
-        escaped = raw.replace(b"\x00", b"\x00\xff") + _END
-    elif kind == "B":
-        raw = value
+        return _text_partition(value) if len(value) <= CACHED_TEXT_MAX else _make_text_partition(value)
+    if kind == "B":
+        raw: bytes = value
         escaped = raw.replace(b"\x00", b"\x00\xff") + _END
     else:
         raw = number_bytes(value)
         escaped = raw + _END
     return partition_hash(raw) + escaped
+
+
+def _make_text_partition(value: str) -> bytes:
+    raw = value.encode()
+    return partition_hash(raw) + raw.replace(b"\x00", b"\x00\xff") + _END
+
+
+# The same few partitions are asked for again and again: sources, devices, owners.
+_text_partition = lru_cache(CACHED_PARTITIONS)(_make_text_partition)
 
 
 def partition_hash(raw: bytes) -> bytes:

@@ -167,7 +167,8 @@ class Table:
         self.ttl_attribute = definition.ttl_attribute if definition.ttl_enabled else None
         self.sql_find = f"SELECT id, size, image FROM {self.rows} WHERE key = ?"
         self.sql_get = f"SELECT size, image FROM {self.rows} WHERE key = ?"
-        self.sql_insert = f"INSERT INTO {self.rows} (key, size, expires, image) VALUES (?, ?, ?, ?)"
+        columns = "(key, size, expires, image) VALUES (?, ?, ?, ?)"
+        self.sql_insert = f"INSERT INTO {self.rows} {columns} ON CONFLICT (key) DO NOTHING"
         self.sql_update = f"UPDATE {self.rows} SET size = ?, expires = ?, image = ? WHERE id = ?"
         self.sql_delete = f"DELETE FROM {self.rows} WHERE id = ?"
 

@@ -17,6 +17,7 @@ from entrepot.engine.errors import Serialization, Validation
 from entrepot.engine.values import Invalid, from_wire
 
 VIOLATIONS_MAX = 10
+KNOWN_MAX = 1_000
 NAME_SHORTEST, NAME_LONGEST = 3, 255
 _DYNAMO = "com.amazonaws.dynamodb.v20120810."
 
@@ -61,6 +62,8 @@ class Text(Shape):
         self._matches = re.compile(pattern, re.ASCII).fullmatch if pattern else None
         self._shortest = shortest
         self._longest = longest
+        # Names of tables and indexes come with every request: those that were right once need no second look.
+        self._known: set[str] = set()
 
     def read(self, value: Any) -> str:
         if type(value) is str:
@@ -74,9 +77,15 @@ class Text(Shape):
     def holds(self, value: Any) -> bool:
         if self._words:
             return value in self._words
+        if value in self._known:
+            return True
         if self._matches is not None and self._matches(value) is None:
             return False
-        return _fits(value, self._shortest, self._longest)
+        if not _fits(value, self._shortest, self._longest):
+            return False
+        if len(self._known) < KNOWN_MAX:
+            self._known.add(value)
+        return True
 
     def violations(self, value: Any, path: str) -> Iterator[str]:
         if self._words and value not in self._words:

@@ -37,22 +37,33 @@ def put(
     transaction: Transaction, table: Table, key: bytes, found: Found | None, prepared: tuple[Item, int, bytes]
 ) -> None:
     """Writes an item over the one that was found, or as a new one."""
+    if found is None:
+        insert(transaction, table, key, prepared)
+        return
     item, size, stored = prepared
     expires = expiry(table, item)
     if transaction.witness is not None:
         transaction.witness(transaction.now, table, key, found)
-    if found is None:
-        transaction.execute(table.sql_insert, (key, size, expires, stored))
-        transaction.grow(table.rows, 1, size)
-        if table.maintained:
-            row_id = transaction.last_row_id()
-            for index in table.maintained:
-                move_entry(transaction, index, None, index.key_of(item, key), row_id)
-        return
     transaction.execute(table.sql_update, (size, expires, stored, found.id))
     transaction.grow(table.rows, 0, size - found.size)
     for index in table.maintained:
         move_entry(transaction, index, index.key_of(found.item, key), index.key_of(item, key), found.id)
+
+
+def insert(transaction: Transaction, table: Table, key: bytes, prepared: tuple[Item, int, bytes]) -> bool:
+    """Writes an item where there is none; False, and nothing is written, where there is one."""
+    item, size, stored = prepared
+    transaction.execute(table.sql_insert, (key, size, expiry(table, item), stored))
+    if not transaction.changes():
+        return False
+    if transaction.witness is not None:
+        transaction.witness(transaction.now, table, key, None)
+    transaction.grow(table.rows, 1, size)
+    if table.maintained:
+        row_id = transaction.last_row_id()
+        for index in table.maintained:
+            move_entry(transaction, index, None, index.key_of(item, key), row_id)
+    return True
 
 
 def delete(transaction: Transaction, table: Table, key: bytes, found: Found) -> None:

@@ -39,10 +39,11 @@ Work = Callable[["Transaction"], Any]
 class Transaction:
     """The open transaction of a group, as a piece of work sees it."""
 
-    __slots__ = ("_endings", "_growth", "execute", "last_row_id", "now", "witness")
+    __slots__ = ("_endings", "_growth", "changes", "execute", "last_row_id", "now", "witness")
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.execute = connection.cursor().execute
+        self.changes = connection.changes
         self.last_row_id = connection.last_insert_rowid
         self.now = 0.0
         self.witness: Callable[[float, Any, bytes, Any], None] | None = None

@@ -44,6 +44,14 @@ def _size_of_int(value: int) -> int:
     return _size_of_digits(str(abs(value)).rstrip("0"), len(str(abs(value))) - 1, negative=value < 0)
 
 
+def _size_of_float(value: float) -> int:
+    mantissa, _, power = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    exponent = len(digits) - len(fraction) - 1 + (int(power) if power else 0)
+    return _size_of_digits(digits.rstrip("0"), exponent, negative=value < 0)
+
+
 def _size_of_number(value: Number) -> int:
     sign, digits, exponent = exact(value).normalize().as_tuple()
     if not any(digits):
@@ -78,7 +86,7 @@ _SIZES: dict[type, Callable[[Any], int]] = {
     str: _size_of_text,
     bytes: len,
     int: _size_of_int,
-    float: _size_of_number,
+    float: _size_of_float,
     Decimal: _size_of_number,
     bool: _size_of_one,
     type(None): _size_of_one,
