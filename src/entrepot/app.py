@@ -18,6 +18,9 @@ from entrepot.clock import Clock
 from entrepot.datadir import DataDir
 from entrepot.engine import Chaos, ChaosError, Engine
 from entrepot.engine.server import STORE_NAME
+from entrepot.fleet.owners import FindUuid, Owners
+from entrepot.fleet.part import FleetPart
+from entrepot.fleet.settings import Fleet
 from entrepot.http.idempotency import idempotent
 from entrepot.http.jobs import job_routes
 from entrepot.http.peer import Peers
@@ -30,7 +33,7 @@ from entrepot.web.metrics import Metrics
 from entrepot.work import Gauges, Work, Worker, WorkMetrics
 from entrepot.work.model import work as work_table
 
-SECTIONS: tuple[type[Section], ...] = (Core, OAuth)
+SECTIONS: tuple[type[Section], ...] = (Core, OAuth, Fleet)
 """The settings of every part; a service adds its own here."""
 
 TABLES: tuple[Table, ...] = (work_table, accounts_model.main, accounts_model.sessions, accounts_model.audit)
@@ -61,8 +64,17 @@ def build(
         admin_token=core.admin_token,
         oauth=settings[OAuth],
     )
+    fleet = FleetPart(
+        settings=settings[Fleet],
+        postgres_url=core.postgres_url,
+        data_path=data.path,
+        clock=clock,
+        cursor_key=derived_key(key, "fleet cursors"),
+        owners=Owners(uuid_finder(accounts)),
+    )
+    accounts.deletion.register("fleet", fleet.clean_up)
     application = assemble(
-        parts=[store, accounts, Worker(work) if works else Gauges(work)],
+        parts=[store, accounts, fleet, Worker(work) if works else Gauges(work)],
         limits=Limits(
             body_bytes_max=core.body_bytes_max,
             header_bytes_max=core.header_bytes_max,
@@ -79,13 +91,24 @@ def build(
                     *accounts_api.routes(accounts),
                     *accounts_pages.routes(accounts),
                     *job_routes(work),
+                    *fleet.routes,
                 ],
                 middleware=[idempotent(work.idempotency, derived_key(key, "idempotency"))],
             )
         ],
+        lanes=fleet.lanes,
     )
     application.first_path = lambda: accounts.first_path
     return application
+
+
+def uuid_finder(accounts: Accounts) -> FindUuid:
+    """How PostgreSQL's name of a person is found by ours."""
+
+    async def find(user_id: str) -> str | None:
+        return (await accounts.people.get(accounts_model.UserId(user_id))).uuid
+
+    return find
 
 
 Connector = Callable[[], Awaitable[Store]]

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from uuid import UUID
 
 import asyncpg
-import psycopg
 from asyncpg.pool import PoolConnectionProxy
 
-from entrepot.fleet import schema
 from entrepot.fleet.errors import NotMigrated, Unavailable
+from entrepot.fleet.phases import LAST_PHASE, VERSION_TABLE
 from entrepot.fleet.postgres import EmbeddedPostgres, PostgresError
 from entrepot.log import fields
 
@@ -36,7 +35,6 @@ _OUTAGES = (
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.InternalClientError,
-    psycopg.OperationalError,
 )
 
 # In quotes: the driver's classes take types only in their stubs.
@@ -156,7 +154,7 @@ class Database:
                 pools = await self._connect()
             except NotMigrated as error:
                 self._complain(error)
-            except (*_OUTAGES, PostgresError, asyncpg.PostgresError, psycopg.Error) as error:
+            except (*_OUTAGES, PostgresError, asyncpg.PostgresError) as error:
                 self._complain(Unavailable("The fleet's database can't be reached."), error)
             else:
                 if await self._begin(pools):
@@ -190,7 +188,8 @@ class Database:
             owner_url = await asyncio.to_thread(self._start, self._embedded)
         if owner_url is None:
             raise Unavailable("The fleet's database has no address.")
-        await asyncio.to_thread(schema.prepare, owner_url)
+        if not await _is_prepared(owner_url):
+            await asyncio.to_thread(_prepare, owner_url)
         people = await _pool(self.service_url, PEOPLE_CONNECTIONS_MAX, _as_nobody)
         try:
             service = await _pool(self.service_url, SERVICE_CONNECTIONS_MAX, _as_service)
@@ -228,6 +227,25 @@ class Database:
         pools, self._pools = self._pools or (), None
         for pool in pools:
             pool.terminate()
+
+
+async def _is_prepared(url: str) -> bool:
+    connection: asyncpg.Connection[Any] = await asyncpg.connect(
+        url, timeout=CONNECT_SECONDS_MAX, command_timeout=STATEMENT_SECONDS_MAX
+    )
+    try:
+        if await connection.fetchval("SELECT to_regclass($1)", f"public.{VERSION_TABLE}") is None:
+            return False
+        return bool(await connection.fetchval(f"SELECT version_num = $1 FROM {VERSION_TABLE}", LAST_PHASE))
+    finally:
+        connection.terminate()
+
+
+def _prepare(url: str) -> None:
+    # Alembic takes a second to import, and is needed once in the life of a database.
+    from entrepot.fleet import schema
+
+    schema.prepare(url)
 
 
 def _is_slowness(error: BaseException) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from uuid import UUID
 
 from litestar.handlers import HTTPRouteHandler
 
+from entrepot.accounts.deletion import Cleared, Leaving
 from entrepot.clock import Clock
 from entrepot.fleet.api import Context, fleet_routes
 from entrepot.fleet.api.requests import Owners
@@ -76,6 +78,12 @@ class FleetPart:
     async def stop(self) -> None:
         await self._loops.stop()
         await self.database.close()
+
+    async def clean_up(self, leaving: Leaving, _: object) -> Cleared:
+        """Delete all that is kept of a person who leaves."""
+        if leaving.uuid is not None:
+            await self.people.forget(UUID(leaving.uuid))
+        return Cleared()
 
     async def _opened(self) -> None:
         # Nothing that happened before we listened counts as silence.

@@ -13,12 +13,12 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import NullPool, create_engine
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import SQLAlchemyError
 
 from entrepot.fleet.errors import NotMigrated
+from entrepot.fleet.phases import LAST_PHASE, PHASES, VERSION_TABLE
+from entrepot.fleet.postgres import PostgresError
 
-VERSION_TABLE = "fleet_version"
-PHASES = ("phase_0", "phase_1", "phase_2", "phase_3", "phase_4")
-LAST_PHASE = PHASES[-1]
 CONNECT_SECONDS_MAX = 5
 
 Progress = Callable[[str], None]
@@ -132,8 +132,11 @@ def _session(url: str) -> Iterator[_Session]:
         return psycopg.connect(url, connect_timeout=CONNECT_SECONDS_MAX)
 
     engine = create_engine("postgresql+psycopg://", creator=connect, poolclass=NullPool)
-    with psycopg.connect(url, connect_timeout=CONNECT_SECONDS_MAX, autocommit=True) as reading:
-        # One migration at a time, whoever starts it; the lock goes with the connection.
-        reading.execute("SELECT pg_advisory_lock(hashtext('entrepot fleet migration'))")
-        with engine.connect() as migrating:
-            yield _Session(reading, migrating)
+    try:
+        with psycopg.connect(url, connect_timeout=CONNECT_SECONDS_MAX, autocommit=True) as reading:
+            # One migration at a time, whoever starts it; the lock goes with the connection.
+            reading.execute("SELECT pg_advisory_lock(hashtext('entrepot fleet migration'))")
+            with engine.connect() as migrating:
+                yield _Session(reading, migrating)
+    except (psycopg.Error, SQLAlchemyError) as error:
+        raise PostgresError(f"the schema can't be made: {' '.join(str(error).split())}") from error

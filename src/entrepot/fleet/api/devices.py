@@ -43,7 +43,13 @@ class DeviceList(msgspec.Struct):
 def routes(context: Context) -> list[HTTPRouteHandler]:
     """The routes of devices."""
 
-    @post("/fleet/projects/{project_id:str}/devices", guards=[writer], tags=TAGS, summary="Register a board")
+    @post(
+        "/fleet/projects/{project_id:str}/devices",
+        guards=[writer],
+        tags=TAGS,
+        summary="Register a board",
+        opt={"shown_once": ("device_key",)},
+    )
     async def register(
         caller: NamedDependency[Caller], project_id: FromPath[str], data: JSONBody[NewDevice]
     ) -> DeviceWithKey:

@@ -4,7 +4,7 @@ from typing import Any
 
 from alembic import context
 
-from entrepot.fleet.schema import VERSION_TABLE
+from entrepot.fleet.phases import VERSION_TABLE
 
 attributes = context.config.attributes
 
