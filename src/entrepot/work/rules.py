@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import zlib
 
@@ -9,6 +10,7 @@ from entrepot.ids import CROCKFORD_ALPHABET
 
 RETRY_MS_FIRST = 1_000
 RETRY_MS_MAX = 300_000
+TAGS_KEPT = 4096
 
 _ULID_CHARACTERS = 26
 _TIME_CHARACTERS = 10
@@ -52,6 +54,7 @@ def work_id(ulid: str, key: str | None) -> str:
     return ulid if key is None else f"{ulid}.{tag_of(key)}"
 
 
+@functools.lru_cache(maxsize=TAGS_KEPT)
 def tag_of(key: str) -> str:
     """A short name of a key; two keys that share one only share their concurrency."""
     digest = int.from_bytes(hashlib.blake2s(key.encode(), digest_size=4).digest(), "big")
