@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from entrepot.engine.actions import Action, Change, Check, Delete, Edit, Put
+from entrepot.engine.actions import Action, Change, Check, Condition, Delete, Edit, Put
 from entrepot.engine.capacity import Consumed, read_units
 from entrepot.engine.errors import (
     ConditionFailed,
@@ -14,6 +14,7 @@ from entrepot.engine.errors import (
     TransactionCanceled,
     Validation,
 )
+from entrepot.engine.expressions import Update
 from entrepot.engine.operations import fields
 from entrepot.engine.operations.operation import Operation
 from entrepot.engine.operations.reading import admit_key
@@ -39,6 +40,8 @@ PAYLOAD_BYTES_MAX = 4 * 1024 * 1024
 TOKEN_SECONDS = 600
 
 _EMPTY_KEY = "The AttributeValue for a key attribute cannot contain an empty"
+# A table, and an item or a key: what an action without any expression consists of.
+_PLAIN_FIELDS = 2
 _ACTIONS = ("ConditionCheck", "Put", "Delete", "Update")
 
 _COMMON: dict[str, Shape] = {
@@ -130,29 +133,26 @@ def _read_actions(engine: Engine, entries: list[tuple[str, dict[str, Any]]]) -> 
     actions: list[Action] = []
     refused: dict[int, Reason] = {}
     for number, (kind, entry) in enumerate(entries):
-        placeholders = placeholders_of(entry)
-        update = placeholders.update(entry["UpdateExpression"]) if kind == "Update" else None
-        condition = None
-        if entry.get("ConditionExpression") is not None:
-            condition = placeholders.condition(entry["ConditionExpression"], "ConditionExpression")
-        placeholders.finish()
+        update, condition = _read_expressions(kind, entry)
         if kind == "Put":
             table = table_for_item(engine, entry["TableName"], entry["Item"])
         else:
             key = admit_key(entry["Key"])
             table = engine.table(entry["TableName"])
-        options = {"shows_old_on_failure": shows_old_on_failure(entry)}
+        shows_old = shows_old_on_failure(entry)
         try:
             if kind == "Put":
-                actions.append(Put(table, entry["Item"], condition, **options))
+                actions.append(Put(table, entry["Item"], condition, shows_old_on_failure=shows_old))
             else:
                 key_bytes = table.demand_key(key)
                 if update is not None:
                     demand_keys_untouched(table, update)
-                    actions.append(Edit(table, key_bytes, key, update, condition, **options))
+                    actions.append(
+                        Edit(table, key_bytes, key, update, condition, shows_old_on_failure=shows_old)
+                    )
                 else:
                     of_kind = Delete if kind == "Delete" else Check
-                    actions.append(of_kind(table, key_bytes, condition, **options))
+                    actions.append(of_kind(table, key_bytes, condition, shows_old_on_failure=shows_old))
         except Validation as error:
             if kind == "Put":
                 demand_item(entry["Item"])
@@ -161,6 +161,19 @@ def _read_actions(engine: Engine, entries: list[tuple[str, dict[str, Any]]]) -> 
             refused[number] = Reason("ValidationError", error.message)
     _demand_none(refused, len(entries))
     return actions
+
+
+def _read_expressions(kind: str, entry: dict[str, Any]) -> tuple[Update | None, Condition | None]:
+    """The update and the condition of an action, where it has them."""
+    if len(entry) == _PLAIN_FIELDS:
+        return None, None
+    placeholders = placeholders_of(entry)
+    update = placeholders.update(entry["UpdateExpression"]) if kind == "Update" else None
+    condition = None
+    if entry.get("ConditionExpression") is not None:
+        condition = placeholders.condition(entry["ConditionExpression"], "ConditionExpression")
+    placeholders.finish()
+    return update, condition
 
 
 def _demand_none(refused: dict[int, Reason], count: int) -> None:
