@@ -181,3 +181,9 @@ async def test_reads_show_a_write_only_when_it_is_durable(
     allowed.set()
     await write
     assert await keys(engine) == {"a"}
+
+
+async def test_closing_again_does_nothing(tmp_path: Path) -> None:
+    engine = await Engine.open(tmp_path / "store.db")
+    await engine.close()
+    await engine.close()

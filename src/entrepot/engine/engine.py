@@ -46,6 +46,7 @@ class Engine:
         self.read = self.file.reader.cursor().execute
         self._threads: ThreadPoolExecutor | None = None
         self._thread_reader: apsw.Connection | None = None
+        self._closed = False
         self.heat: Heat | None = None
         self.chaos: RunningChaos | None = None
         self.reaper = Reaper(self)
@@ -148,7 +149,10 @@ class Engine:
         )
 
     async def close(self) -> None:
-        """Finishes what waits and closes the file; nothing may be called afterwards."""
+        """Finishes what waits and closes the file; nothing may be called afterwards but this, which does nothing."""
+        if self._closed:
+            return
+        self._closed = True
         await self.reaper.stop()
         await self.backfill.stop()
         await self.writer.close()
