@@ -108,7 +108,7 @@ def test_the_description_names_routes_problems_and_who_may_call(client: httpx.Cl
     assert make["responses"]["default"] == {"$ref": "#/components/responses/Problem"}
     assert "400" not in make["responses"]
     assert "security" not in make
-    assert schema["paths"]["/who/reader"]["get"]["security"] == [{"bearer": []}]
+    assert schema["paths"]["/who/reader"]["get"]["security"] == [{"bearer": []}, {"session": []}]
 
 
 def test_the_docs_page_loads_nothing_from_elsewhere(client: httpx.Client) -> None:

@@ -88,7 +88,19 @@ def openapi_config() -> OpenAPIConfig:
         version=__version__,
         description="A self-hosted backend for things that report in.",
         use_handler_docstrings=True,
-        components=Components(security_schemes={"bearer": SecurityScheme(type="http", scheme="bearer")}),
+        components=Components(
+            security_schemes={
+                "bearer": SecurityScheme(
+                    type="http", scheme="bearer", description="A key, or the admin token."
+                ),
+                "session": SecurityScheme(
+                    type="apiKey",
+                    security_scheme_in="cookie",
+                    name="entrepot_session",
+                    description="Signed in.",
+                ),
+            }
+        ),
     )
     # Set here and not in the constructor, which wants a subclass of Litestar's own controller with its pages
     # from a CDN.
@@ -112,6 +124,7 @@ def schema_of(app: Litestar) -> dict[str, Any]:
             if operation is not None:
                 open_to_all = any(getattr(guard, "anonymous", False) for guard in handler.resolve_guards())
                 _complete(operation, open_to_all=open_to_all)
+                _close_body(handler, operation, components["schemas"])
     return schema
 
 
@@ -130,7 +143,19 @@ def _complete(operation: dict[str, Any], *, open_to_all: bool) -> None:
     responses = {status: answer for status, answer in operation["responses"].items() if status < "400"}
     operation["responses"] = {**responses, "default": {"$ref": "#/components/responses/Problem"}}
     if not open_to_all:
-        operation["security"] = [{"bearer": []}]
+        operation["security"] = [{"bearer": []}, {"session": []}]
+
+
+def _close_body(handler: Any, operation: dict[str, Any], schemas: dict[str, Any]) -> None:
+    """Say that a body takes no other fields, where it does not; Litestar leaves that out."""
+    field = getattr(handler, "parsed_data_field", None)
+    config = getattr(field.annotation, "__struct_config__", None) if field is not None else None
+    if config is None or not config.forbid_unknown_fields:
+        return
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        name = content["schema"].get("$ref", "").rpartition("/")[2]
+        if name in schemas:
+            schemas[name]["additionalProperties"] = False
 
 
 def _answer(asset: Asset, request: Request[Any, Any, Any]) -> Response[bytes]:
