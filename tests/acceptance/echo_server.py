@@ -6,7 +6,7 @@ import click
 
 from entrepot.cli.server import listening_socket, run, url_of
 from entrepot.http.asgi import Receive, Scope, Send
-from entrepot.http.caller import token_authenticator
+from entrepot.http.caller import ANONYMOUS, Caller, Connection
 from entrepot.settings import Core
 from entrepot.web.application import assemble
 from entrepot.web.edge import Limits
@@ -22,12 +22,16 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
+async def nobody(_: Connection) -> Caller:
+    return ANONYMOUS
+
+
 def main() -> None:
     core = Core(port=0)
     application = assemble(
         parts=[],
         limits=Limits(body_bytes_max=1000, header_bytes_max=10_000, timeout_seconds=60),
-        authenticator=token_authenticator(None),
+        authenticator=nobody,
         log_key=b"",
         lanes={"/echo": echo},
     )

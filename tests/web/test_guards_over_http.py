@@ -6,9 +6,9 @@ import httpx
 import pytest
 from litestar import get
 
-from entrepot.http.caller import token_authenticator
 from entrepot.web.application import assemble
 from entrepot.web.edge import Limits
+from tests.web.conftest import known_caller
 
 ALLOWED = {
     "anyone": {"", "read-key", "write-key", "person", "operator"},
@@ -50,5 +50,5 @@ def test_a_route_without_a_guard_is_refused() -> None:
     limits = Limits(body_bytes_max=1, header_bytes_max=1, timeout_seconds=1)
     with pytest.raises(ValueError, match="GET /open"):
         assemble(
-            parts=[], limits=limits, authenticator=token_authenticator(None), log_key=b"", routes=[unguarded]
+            parts=[], limits=limits, authenticator=known_caller, log_key=b"", routes=[unguarded]
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
@@ -76,20 +75,6 @@ async def caller_of(connection: Connection) -> Caller:
         authenticator: Authenticator = connection.app.state.authenticator
         exchange.caller = await authenticator(connection)
     return exchange.caller
-
-
-def token_authenticator(admin_token: str | None) -> Authenticator:
-    """Knows the operator by the admin token, and nobody else."""
-
-    async def authenticate(connection: Connection) -> Caller:
-        given = bearer(connection)
-        if given is None:
-            return ANONYMOUS
-        if admin_token is None or not hmac.compare_digest(given.encode(), admin_token.encode()):
-            raise Unauthenticated("The token is not known.")
-        return OPERATOR
-
-    return authenticate
 
 
 def bearer(connection: Connection) -> str | None:
