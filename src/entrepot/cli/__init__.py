@@ -15,6 +15,8 @@ COMMANDS = {
     "serve": "Serve HTTP beside others, on a store that may be shared.",
     "worker": "Do what must still happen beside others, on a store that may be shared.",
     "accounts": "Help people with their accounts.",
+    "fleet": "Look after projects and boards.",
+    "simulate": "Let virtual things report in.",
     "settings": "Print each setting with its value, origin and meaning.",
     "doctor": "Look for what would keep it from working.",
     "dynamo": "Only the DynamoDB endpoint.",
