@@ -73,14 +73,19 @@ class Engine:
         known = OPERATIONS.get(operation)
         if known is None:
             raise Refused("UnknownOperationException", f"Unknown operation: {operation}")
-        known.shape.check(request)
         try:
+            known.shape.check(request)
             if known.answers_at_once:
                 answer: dict[str, Any] = known.run(self, request)
             else:
                 answer = await known.run(self, request)
         except apsw.Error as error:
             raise explain(error) from error
+        except (TypeError, AttributeError, KeyError, ValueError):
+            # Requests of this process are not checked for their types, which would cost each of them: only
+            # where that went wrong. What is not the request's fault goes on as it is.
+            known.shape.demand_type(request)
+            raise
         if self.chaos is not None:
             await self.chaos.delay(request)
         return answer

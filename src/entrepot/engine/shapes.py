@@ -32,6 +32,10 @@ class Shape:
         """The native value of what stands in the JSON."""
         raise Serialization("Unexpected field type")
 
+    def demand_type(self, value: Any) -> None:
+        """Raises where a native value is not of this shape; asked only once something went wrong with it."""
+        self.read(value)
+
     def holds(self, value: Any) -> bool:
         """Whether a native value keeps all constraints; `violations` says which it breaks."""
         return True
@@ -177,6 +181,9 @@ class Attribute(Shape):
         except Validation as error:
             return Invalid(error)
 
+    def demand_type(self, value: Any) -> None:
+        return  # Whether it is a value at all, its admission says.
+
 
 class ListOf(Shape):
     """A list of one shape."""
@@ -201,6 +208,13 @@ class ListOf(Shape):
             raise Serialization("Unexpected field type")
         read = self._member.read
         return [None if element is None else read(element) for element in value]
+
+    def demand_type(self, value: Any) -> None:
+        if type(value) is not list:
+            raise Serialization("Unexpected field type")
+        for element in value:
+            if element is not None:
+                self._member.demand_type(element)
 
     @property
     def constrained(self) -> bool:
@@ -251,6 +265,13 @@ class MapOf(Shape):
             raise Serialization("Unexpected field type")
         read = self._member.read
         return {name: read(element) for name, element in value.items() if element is not None}
+
+    def demand_type(self, value: Any) -> None:
+        if type(value) is not dict or not all(type(name) is str for name in value):
+            raise Serialization("Unexpected field type")
+        for element in value.values():
+            if element is not None:
+                self._member.demand_type(element)
 
     @property
     def constrained(self) -> bool:
@@ -313,6 +334,13 @@ class Record(Shape):
             for name, element in value.items()
             if element is not None and name in fields
         }
+
+    def demand_type(self, value: Any) -> None:
+        if type(value) is not dict:
+            raise Serialization(self._wrong_type)
+        for name, element in value.items():
+            if name in self._fields and element is not None:
+                self._fields[name].demand_type(element)
 
     @property
     def constrained(self) -> bool:
