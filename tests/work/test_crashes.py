@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from entrepot.clock import Clock
 from entrepot.engine import Engine
+from entrepot.engine.errors import Throttled
 from entrepot.tables import attr, provision
 from entrepot.tables.stores import Store
 from entrepot.work import DONE, Again, Failed, Held, Job, Lease, Outcome, Step, Work, Worker, WorkItem
@@ -83,16 +84,22 @@ class World:
 
     async def left(self) -> int:
         """How many items of work are in the store, the schedule not counted."""
-        answer = await self.db.call(
-            "Scan",
-            {
-                "TableName": work_table.name,
-                "ConsistentRead": True,
-                "FilterExpression": "SK = :work AND PK <> :schedule",
-                "ExpressionAttributeValues": {":work": "WORK", ":schedule": "WORK#schedule.sweep"},
-            },
-        )
-        return int(answer["Count"])
+        request: dict[str, Any] = {
+            "TableName": work_table.name,
+            "ConsistentRead": True,
+            "FilterExpression": "SK = :work AND PK <> :schedule",
+            "ExpressionAttributeValues": {":work": "WORK", ":schedule": "WORK#schedule.sweep"},
+        }
+        count = 0
+        while True:
+            try:
+                answer = await self.engine.call("Scan", request)
+            except Throttled:
+                continue
+            count += int(answer["Count"])
+            if "LastEvaluatedKey" not in answer:
+                return count
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
 
 async def ask_for(work: Work, name: str, plan: list[str]) -> None:

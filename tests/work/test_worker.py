@@ -103,9 +103,9 @@ async def test_work_that_another_process_put_is_found(work: Work, db: Database) 
     other.handle("test.kind", gate, shards=4)
     worker = Worker(work)
     await worker.start()
-    items = [await other.add(kind="test.kind") for _ in range(20)]
+    items = [await other.add(kind="test.kind") for _ in range(80)]
     assert {item.duePk for item in items} == {f"DUE#test.kind#{shard}" for shard in range(4)}
-    done = await gate.let_through(20)
+    done = await gate.let_through(80)
     assert {item.workId for item in done} == {item.workId for item in items}
     await worker.stop()
 
