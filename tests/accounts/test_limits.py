@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ import httpx
 import pytest
 
 from entrepot.accounts import passwords
+from entrepot.http.problems import Unavailable
 from tests.accounts.conftest import PASSWORD, Install, Installation
 
 
@@ -138,6 +140,20 @@ def test_passwords_are_hashed_with_bcrypt_of_cost_12(monkeypatch: pytest.MonkeyP
     monkeypatch.undo()
 
     assert passwords.COST == 12
+
+
+@pytest.mark.anyio
+async def test_hashing_has_a_queue_with_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passwords, "WAITING_MAX", 3)
+    hashing = passwords.Passwords(cost=8)
+
+    done = await asyncio.gather(*(hashing.hash(PASSWORD) for _ in range(10)), return_exceptions=True)
+
+    refused = [each for each in done if isinstance(each, Unavailable)]
+    assert len(refused) == 7
+    assert {each.code for each in refused} == {"BUSY"}
+    assert (await hashing.hash(PASSWORD)).startswith("$2b$08$")
+    hashing.close()
 
 
 @pytest.mark.anyio

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
 
-from tests.accounts.conftest import PASSWORD, Install, Installation
+from tests.accounts.conftest import PASSWORD, Install, Installation, running
 from tests.accounts.provider import LocalProvider, running_provider
 
 PROVIDERS = ["github", "google"]
@@ -202,3 +203,21 @@ def test_without_a_password_a_young_session_sets_one(here: Installation) -> None
     assert soon.status_code == 204
     login = {"email": "grace@example.com", "password": PASSWORD}
     assert here.browser().post("/accounts/login", json=login).status_code == 200
+
+
+def test_after_the_key_was_rotated_what_it_sealed_still_opens(
+    tmp_path: Path, provider: LocalProvider
+) -> None:
+    old, new = "the first key of this place.....", "the key that took its place....."
+    with running(tmp_path, secret_key=old, **provider.settings()) as before:
+        browser = before.browser()
+        back = leave(browser, "github")
+        carried = {"cookie": f"entrepot_oauth={browser.cookies['entrepot_oauth']}"}
+    path = back[len(before.url) :]
+
+    with running(tmp_path, secret_key=new, **provider.settings()) as without:
+        refused = httpx.get(f"{without.url}{path}", headers=carried)
+    with running(tmp_path, secret_key=new, secret_keys_old=old, **provider.settings()) as rotated:
+        arrived = httpx.get(f"{rotated.url}{path}", headers=carried)
+
+    assert (refused.status_code, arrived.status_code) == (400, 302)

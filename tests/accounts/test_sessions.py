@@ -260,3 +260,11 @@ def test_times_are_those_of_the_installations_clock(here: Installation) -> None:
     (session,) = browser.get("/accounts/sessions").json()["sessions"]
 
     assert abs(session["expiresAtUtc"] - (time.time() + 15 * DAY)) < 60
+
+
+@pytest.mark.parametrize("path", ["sessions", "keys", "invites"])
+def test_an_id_that_nothing_can_have_is_no_error_of_ours(here: Installation, path: str) -> None:
+    operator = here.operator()
+
+    for thing in ("a%23b", "%00", "x" * 3000, "%F0%9F%98%80", "%20"):
+        assert operator.delete(f"/accounts/{path}/{thing}").status_code in (400, 404)

@@ -2,10 +2,12 @@
 
 Problem
 ├── Conflict                EmailTaken, ProviderTaken, LinkNeedsSignIn, KeysFull, AccountChanged
-├── Forbidden               SignupClosed, CrossSite, NoAccount, NotFresh, EmailUnverified
+├── Forbidden               SignupClosed, InviteNeeded, CrossSite, NoAccount, NotFresh, EmailUnverified, WrongPassword
 ├── Unauthenticated         SignInFailed
-├── Invalid                 InviteInvalid, LinkInvalid
-└── TooMany                 TooManyFailures
+├── Invalid                 InviteInvalid, LinkInvalid, StateInvalid
+├── NotFound                KeyNotFound, SessionNotFound, InviteNotFound, DeletionNotFound, ProviderUnknown
+├── TooMany                 TooManyFailures
+└── ProviderFailed          502
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ from entrepot.accounts.errors import KeyNotFound, KeysFull
 from entrepot.accounts.model import ApiKey, ApiKeys, KeyHash, KeyId, User, UserId, Users
 from entrepot.clock import stamp_of
 from entrepot.http.caller import Permission
+from entrepot.http.problems import Unauthenticated
 from entrepot.ids import base62, nanoid
-from entrepot.tables import ConditionFailed, Database, Page, TablesError
+from entrepot.tables import ConditionFailed, Database, Page, TablesError, TransactionLost, attr
 
 PREFIX = "ek_"
 RANDOM_CHARACTERS = 43
@@ -45,7 +46,13 @@ class KeyRing:
             permissions=permissions,
             createdAt=self._db.clock.stamp(),
         )
-        await self._db.create(key)
+        try:
+            async with self._db.transaction() as t:
+                t.create(key)
+                # No key is left behind by an account that is closed at the same moment.
+                t.check(self._users.one(user_id), attr(User.deletingAt).absent())
+        except TransactionLost:
+            raise Unauthenticated from None
         return key, text
 
     async def resolve(self, text: str) -> tuple[ApiKey, User] | None:

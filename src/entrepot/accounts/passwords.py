@@ -10,12 +10,16 @@ from typing import TypeVar
 import bcrypt
 
 from entrepot.accounts.rules import can_be_password
+from entrepot.http.problems import Unavailable
 
 T = TypeVar("T")
 
 COST = 12
 # bcrypt lets go of the interpreter's lock, so threads do run side by side; few, so that sign-ins can't take all cores.
 THREADS_MAX = 2
+# At a quarter of a second each, who is the last in the queue waits some seconds; whoever comes then is sent away.
+WAITING_MAX = 32
+RETRY_AFTER_SECONDS = 5
 
 
 class Passwords:
@@ -25,6 +29,7 @@ class Passwords:
         self._cost = cost or COST
         self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="bcrypt")
         self._nobodys: bytes | None = None
+        self._waiting = 0
 
     async def hash(self, password: str) -> str:
         """The hash to keep of a new password."""
@@ -52,4 +57,14 @@ class Passwords:
         return self._nobodys
 
     async def _run(self, function: Callable[[bytes, bytes], T], first: bytes, second: bytes) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, function, first, second)
+        if self._waiting >= WAITING_MAX:
+            raise Unavailable(
+                "Too many are signing in at once; try again.",
+                retry_after_seconds=RETRY_AFTER_SECONDS,
+                code="BUSY",
+            )
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, function, first, second)
+        finally:
+            self._waiting -= 1
