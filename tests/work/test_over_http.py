@@ -283,7 +283,7 @@ def test_jobs_come_in_pages(client: httpx.Client, server: Server) -> None:
     assert [job["id"] for job in first["jobs"] + rest["jobs"]] == started[::-1]
     assert "next_cursor" not in rest
     assert client.get("/jobs?limit=101").status_code == 400
-    assert client.get("/jobs?cursor=made-up").json()["error"] == "INVALID_CURSOR"
+    assert client.get("/jobs?cursor=made-up").json()["error"] == "CURSOR_INVALID"
 
 
 def test_work_is_counted(client: httpx.Client, server: Server) -> None:

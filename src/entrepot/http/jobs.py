@@ -12,8 +12,7 @@ from litestar.params import FromPath, FromQuery
 
 from entrepot.http.caller import Caller, reader, writer
 from entrepot.http.pages import limit_within, page
-from entrepot.http.problems import NotFound, Problem
-from entrepot.tables import InvalidCursor
+from entrepot.http.problems import NotFound
 from entrepot.work import Job, Work
 from entrepot.work.model import JobStatus
 
@@ -70,10 +69,7 @@ def job_routes(work: Work) -> list[HTTPRouteHandler]:
         """The caller's jobs, the latest first; they are kept for 30 days."""
         size = limit_within(limit, default=PAGE, most=PAGE_MAX)
         jobs = work.jobs.jobs.of_owner(owner_of(caller))
-        try:
-            found = await jobs.page(limit=size, cursor=cursor)
-        except InvalidCursor:
-            raise Problem("The cursor is not one of this list.", code="INVALID_CURSOR") from None
+        found = await jobs.page(limit=size, cursor=cursor)
         return page("jobs", [view_of(job) for job in found.items], found.cursor)
 
     @get("/jobs/{job_id:str}", guards=[reader], tags=["Jobs"], summary="How far is a job?")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import time
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,12 @@ IDLE_SECONDS_MAX = 1.0
 # How long a place that was taken is not taken again: an index shows for a while what is gone.
 TAKEN_SECONDS = 2.0
 TAKEN_MAX = 20_000
+# So many places that another process had taken, and this one looks elsewhere.
+MISSES_MAX = 8
+# How many claims are under way at once.
+CLAIMS_MIN = 4
+CLAIMS_FIRST = 16
+CLAIMS_MAX = 256
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +56,10 @@ class Lane:
         self._tasks: set[asyncio.Task[None]] = set()
         self._taken: dict[str, float] = {}
         self._after = [""] * kind.shards
+        self._oldest_ms = [0] * kind.shards
+        self._misses = 0
+        self._claiming = 0
+        self._window = CLAIMS_FIRST
         self._turn = 0
         self._quiet: set[int] = set()
         self._idle_seconds = IDLE_SECONDS_FIRST
@@ -168,6 +179,13 @@ class Lane:
         """Take one page of a shard into the backlog, the next time from where it ended."""
         backlog, found = self._backlog, 0
         places, after = await self._page(shard, self._after[shard])
+        if places and not self._after[shard]:
+            self._oldest_ms[shard] = rules.due_at_ms(places[0])
+        if self._misses >= MISSES_MAX:
+            self._misses = 0
+            if after is not None:
+                self._move_away(shard)
+                return 1
         for place in places:
             if backlog.full:
                 return found
@@ -179,6 +197,11 @@ class Lane:
             self._quiet.add(shard)
         return found
 
+    def _move_away(self, shard: int) -> None:
+        """Go on elsewhere in a long queue: another process takes what is here."""
+        now = max(self._work.clock.epoch_ms(), self._oldest_ms[shard])
+        self._after[shard] = rules.due_sk(random.randint(self._oldest_ms[shard], now), "")  # noqa: S311
+
     async def _page(self, shard: int, after: str) -> tuple[list[str], str | None]:
         """The due places after one, and the last of them when there may be more."""
         until = rules.due_until(self._work.clock.epoch_ms())
@@ -189,12 +212,29 @@ class Lane:
         places = [place.dueSk for place in page.items if place.dueSk != after]
         return places, (places[-1] if places and page.cursor is not None else None)
 
+    def _learn(self, claimed: bool) -> None:
+        """Claim more at once while it goes well, fewer when another process is at the same work."""
+        if claimed:
+            self._window = min(self._window + 1, CLAIMS_MAX)
+            return
+        self.metrics.misses.inc()
+        self._misses += 1
+        self._window = max(self._window // 2, CLAIMS_MIN)
+        if self._misses == MISSES_MAX:
+            # What waits here is as stale as what was tried; the index is fresher.
+            self._backlog.clear()
+            self.stir()
+
     def _start_waiting(self) -> None:
-        while (found := self._backlog.take(self.slots.admits)) is not None:
+        while self._claiming < self._window:
+            found = self._backlog.take(self.slots.admits)
+            if found is None:
+                return
             self._start(*found)
 
     def _start(self, shard: int, place: str, tag: str) -> None:
         self.slots.take(tag)
+        self._claiming += 1
         self._note_taken(place)
         self._spawn(self._claim_and_do(shard, place, tag))
 
@@ -203,15 +243,17 @@ class Lane:
         lease: Lease | None = None
         try:
             item = await self._work.claims.claim(due_pk, rules.work_id_at(place), lease_ms=self.kind.lease_ms)
-            if item is None:
-                self.metrics.misses.inc()
-            else:
+            self._learn(item is not None)
+            if item is not None:
                 lease = self._lease(item)
         except (TablesError, DynamoError) as error:
             log.warning("work can't be claimed", exc_info=error, extra=fields(kind=self.kind.name))
         finally:
+            self._claiming -= 1
             if lease is None:
                 self.forgo(tag)
+            else:
+                self._stirred.set()
         if lease is not None:
             await self._do(lease, tag, rules.due_at_ms(place))
 

@@ -99,6 +99,12 @@ class Backlog:
             return shard, place, tag
         return None
 
+    def clear(self) -> None:
+        """Forget all that waits; the index still has it."""
+        self._queues.clear()
+        self._places.clear()
+        self._turned_away.clear()
+
     def came_short(self) -> bool:
         """Whether a key whose places were turned away has room again; asked once for each time."""
         short = {tag for tag in self._turned_away if len(self._queues.get(tag, ())) * 2 <= self.per_tag_max}
