@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.accounts.conftest import PASSWORD, Install
+from tests.acceptance.process import started
+from tests.accounts.conftest import PASSWORD, Install, Installation
 
 UNKIND = (
     "index_lag_ms=300,stale=0.3,throttle=0.05,conflict=0.1,in_progress=0.05,unprocessed=0.2,short_pages=0.2"
@@ -28,8 +30,22 @@ def insist(call: Any, *arguments: Any, **how: Any) -> httpx.Response:
 
 
 def test_a_life_of_an_account(install: Install) -> None:
-    here = install(chaos=f"{UNKIND},seed=7")
-    for number in range(10):
+    live(install(chaos=f"{UNKIND},seed=7"))
+
+
+def test_a_life_of_an_account_on_a_remote_store(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "any")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "any")
+    dynamo = ("dynamo", "--port", "0", "--data", ":memory:")
+    with started(*dynamo, directory=tmp_path, last_line="AWS_ENDPOINT_URL_DYNAMODB") as remote:
+        store = f"dynamodb://eu-west-1?endpoint={remote.url}&prefix=test-"
+        live(install(store=store, secret_key="a key that every process is given"), people=2)
+
+
+def live(here: Installation, people: int = 10) -> None:
+    for number in range(people):
         email, browser = f"person{number}@example.com", here.browser()
         who = {"email": email, "password": PASSWORD, "name": "Ada"}
         signed_up = insist(browser.post, "/accounts/signup", json=who)

@@ -82,6 +82,20 @@ def test_a_hundred_failures_of_one_address_are_enough_whatever_the_email(install
     assert sign_in(browser, "ada@example.com", PASSWORD, address="203.0.113.2").status_code == 200
 
 
+def test_the_addresses_of_one_ipv6_site_count_as_one(install: Install) -> None:
+    here = install(trusted_proxies="127.0.0.1")
+    here.person("ada@example.com")
+    browser = here.browser()
+
+    seen = [
+        sign_in(browser, "ada@example.com", "wrong", address=f"2001:db8:1:2::{n:x}").status_code
+        for n in range(11)
+    ]
+
+    assert seen == [401] * 10 + [429]
+    assert sign_in(browser, "ada@example.com", PASSWORD, address="2001:db8:1:3::1").status_code == 200
+
+
 def test_a_forwarded_address_of_who_is_no_trusted_proxy_is_ignored(here: Installation) -> None:
     here.person("ada@example.com")
     browser = here.browser()

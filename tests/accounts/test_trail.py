@@ -37,6 +37,31 @@ def test_every_change_is_in_ones_trail_newest_first(here: Installation) -> None:
     assert all(secret not in text for secret in (PASSWORD, "another secret", key["apiKey"], "ada@"))
 
 
+def test_what_else_changes_something_is_in_it_too(here: Installation) -> None:
+    operator = here.operator()
+    invite = operator.post("/accounts/invites", json={}).json()["invite"]
+    operator.delete(f"/accounts/invites/{invite['inviteId']}")
+    other = here.browser()
+    other.post("/accounts/login", json={"email": "operator@example.com", "password": PASSWORD})
+    here.clock.advance(1)
+    newest = operator.get("/accounts/sessions").json()["sessions"]
+    ended = next(session for session in newest if not session["current"])
+    operator.delete(f"/accounts/sessions/{ended['sessionId']}")
+    other.post("/accounts/login", json={"email": "operator@example.com", "password": PASSWORD})
+    other.post("/accounts/logout")
+
+    entries = operator.get("/accounts/audit", params={"limit": 100}).json()["entries"]
+
+    assert {entry["eventType"] for entry in entries} == {
+        "accounts.signed_up",
+        "accounts.invite.created",
+        "accounts.invite.deleted",
+        "accounts.signed_in",
+        "accounts.session.ended",
+        "accounts.signed_out",
+    }
+
+
 def test_what_was_only_read_is_not_in_it(here: Installation) -> None:
     browser = here.person()
     browser.get("/accounts/me")

@@ -26,6 +26,7 @@ class FailureBook:
     async def reserve(self, address: str, email: str | None = None) -> list[str]:
         """Count a try as failed; give `release` the answer when it was not. Raises TooManyFailures."""
         taken: list[str] = []
+        address = rules.counted_address(address)
         bounds = [(rules.subject("address", address), rules.FAILURES_OF_ADDRESS_MAX)]
         if email is not None:
             pair = rules.subject("pair", address, email.casefold())

@@ -11,6 +11,7 @@ import aiohttp
 import msgspec
 
 from entrepot.accounts.errors import ProviderFailed
+from entrepot.accounts.rules import is_email
 from entrepot.accounts.settings import OAuth
 
 CALL_SECONDS_MAX = 10.0
@@ -159,6 +160,8 @@ def _profile(provider: Provider, user: dict[str, Any], id_name: str, name: Any, 
     found = user.get(id_name)
     if not isinstance(found, int | str) or not str(found):
         raise ProviderFailed(provider.title, "it did not say who you are")
+    if email is not None and not is_email(email):
+        email = None
     return Profile(id=str(found), name=str(name or email or provider.title), email=email)
 
 

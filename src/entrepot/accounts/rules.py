@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import re
 from typing import Literal
 from urllib.parse import urlsplit
@@ -28,9 +29,11 @@ RESET_SECONDS = 3600
 FAILURE_WINDOW_SECONDS = 15 * 60
 FAILURES_OF_PAIR_MAX = 10
 FAILURES_OF_ADDRESS_MAX = 100
+IPV6_SITE_BITS = 64
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
+EMAIL_CHARACTERS_MAX = 254
 EMAIL_PATTERN = r"^[^\s@\x00-\x1f\x7f]{1,64}@[^\s@\x00-\x1f\x7f]{1,189}$"
 NAME_PATTERN = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
 LOCALE_PATTERN = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
@@ -81,6 +84,22 @@ def digest(secret: str) -> str:
 def subject(*parts: str) -> str:
     """The name under which failures are counted; a digest, so that no e-mail stands in a key."""
     return digest("\n".join(parts))
+
+
+def counted_address(address: str) -> str:
+    """The address that failures are counted under: of IPv6 the whole network of a site, which chooses freely in it."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((parsed, IPV6_SITE_BITS), strict=False))
+    return str(parsed)
+
+
+def is_email(text: str) -> bool:
+    """Whether an account can have this e-mail."""
+    return len(text) <= EMAIL_CHARACTERS_MAX and re.match(EMAIL_PATTERN, text) is not None
 
 
 def renews(*, now: int, expires: int) -> bool:

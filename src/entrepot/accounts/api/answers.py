@@ -12,7 +12,10 @@ from entrepot.clock import stamp_of
 from entrepot.http.caller import Permission
 
 EmailText = Annotated[
-    str, Meta(pattern=rules.EMAIL_PATTERN, max_length=254, description="An e-mail address.")
+    str,
+    Meta(
+        pattern=rules.EMAIL_PATTERN, max_length=rules.EMAIL_CHARACTERS_MAX, description="An e-mail address."
+    ),
 ]
 NameText = Annotated[str, Meta(pattern=rules.NAME_PATTERN, max_length=200)]
 NewPassword = Annotated[
