@@ -89,15 +89,18 @@ class Database:
         """A transaction in which this person sees and changes what is theirs."""
         pools = await self._open()
         with self._outages(pools):
-            async with (
-                pools.people.acquire(timeout=ACQUIRE_SECONDS_MAX) as connection,
-                connection.transaction(),
-            ):
+            async with pools.people.acquire(timeout=ACQUIRE_SECONDS_MAX) as connection:
                 claims = f'{{"sub":"{uuid}","role":"authenticated"}}'
-                await connection.execute(
-                    f"SET LOCAL ROLE authenticated; SET LOCAL request.jwt.claims = '{claims}'"
-                )
-                yield connection
+                try:
+                    # In one round trip, for it is before every other.
+                    await connection.execute(
+                        f"BEGIN; SET LOCAL ROLE authenticated; SET LOCAL request.jwt.claims = '{claims}'"
+                    )
+                    yield connection
+                except BaseException:
+                    await _roll_back(connection)
+                    raise
+                await connection.execute("COMMIT")
 
     @asynccontextmanager
     async def service(self) -> AsyncIterator[Connection]:
@@ -227,6 +230,16 @@ class Database:
         pools, self._pools = self._pools or (), None
         for pool in pools:
             pool.terminate()
+
+
+async def _roll_back(connection: Connection) -> None:
+    try:
+        await connection.execute("ROLLBACK")
+    except BaseException as error:
+        # Nobody may get a connection that is still in someone's transaction.
+        connection.terminate()
+        if not isinstance(error, Exception):
+            raise
 
 
 async def _is_prepared(url: str) -> bool:
