@@ -1,7 +1,7 @@
 """The four LOCKED tables of seed 000, alerts, and hourly roll-ups.
 
-Added to the seed, by its own guidelines: optional attributes (`owner`, `time_source`), the indexes `owner_index`, and
-two tables of our own.
+Added to the seed, by its own guidelines: optional attributes (`owner`, `metrics`, `time_source`), the indexes
+`owner_index`, and two tables of our own.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ api_keys = Table(
         "owner_index": "owner created_at",
     },
 )
-alerts = Table("telemetry_alerts", "PK SK", indexes={"gsi1": "gsi1pk gsi1sk"})
+alerts = Table("telemetry_alerts", "PK SK", indexes={"gsi1": "gsi1pk gsi1sk"}, transactions=True)
 hours = Table("telemetry_hours", "series hour_ms:N", ttl="expiration_time")
 
 
@@ -79,6 +79,7 @@ class Device(Entity):
     friendly_name: FriendlyName | None = None
     # Beyond the seed.
     owner: UserId | None = None
+    metrics: set[str] | None = None
 
 
 class Devices(Access[Device]):
@@ -99,6 +100,14 @@ class Devices(Access[Device]):
         return update(
             attr(Device.last_seen_at).set(last_seen_at), when=attr(Device.last_seen_at) < last_seen_at
         )
+
+    def seen_again(self, hardware_id: HardwareId, last_seen_at: str, before: str) -> Update[Device]:
+        """A device's activity moves forward, unless another process noted it since `before`."""
+        return update(attr(Device.last_seen_at).set(last_seen_at), when=attr(Device.last_seen_at) <= before)
+
+    def measuring(self, hardware_id: HardwareId, metrics: set[str]) -> Update[Device]:
+        """Note metrics that a device has sent."""
+        return update(attr(Device.metrics).add(metrics))
 
     def named(self, hardware_id: HardwareId, friendly_name: str | None) -> Update[Device]:
         """Friendly name update: set, or clear with None."""
@@ -255,6 +264,45 @@ class AlertStates(Access[AlertState]):
         return query(PK=f"OWNER#{owner}", SK=begins_with(f"STATE#{alert_id}#"), at_most=10_000)
 
 
+@alerts.entity(PK="OWNER#{owner}", SK="NOTICE#{alert_id}#{at_ms:013}#{hardware_id}")
+class Notice(Entity):
+    """A crossing or a silence that has yet to be told: kept with the change, told in groups."""
+
+    owner: UserId
+    alert_id: AlertId
+    at_ms: int
+    hardware_id: HardwareId
+    is_raised: bool
+    value: float | None = None
+    friendly_name: FriendlyName | None = None
+
+
+class Notices(Access[Notice]):
+    def one(self, owner: UserId, alert_id: AlertId, at_ms: int, hardware_id: HardwareId) -> Item[Notice]:
+        """Get one notice."""
+        return item()
+
+    def of_alert(self, owner: UserId, alert_id: AlertId) -> Many[Notice]:
+        """List what has yet to be told of an alert, oldest first."""
+        return query(
+            PK=f"OWNER#{owner}", SK=begins_with(f"NOTICE#{alert_id}#"), consistent=True, at_most=10_000
+        )
+
+
+@alerts.entity(PK="LISTENING", SK="LISTENING")
+class Listening(Entity):
+    """Since when somebody has been taking readings without a gap, and when that was last said."""
+
+    since_ms: int
+    until_ms: int
+
+
+class Listenings(Access[Listening]):
+    def one(self) -> Item[Listening]:
+        """Get the time since which silence counts."""
+        return item()
+
+
 @hours.entity(series="{hardware_id}#{metric}")
 class Hour(Entity):
     """One metric of one device in one hour, kept two years."""
@@ -279,3 +327,7 @@ class Hours(Access[Hour]):
     def between(self, hardware_id: HardwareId, metric: str, from_ms: int, to_ms: int) -> Many[Hour]:
         """List the hours of a metric in a time range, oldest first."""
         return query(series=f"{hardware_id}#{metric}", hour_ms=between(from_ms, to_ms), at_most=SERIES_MAX)
+
+
+TABLES: tuple[Table, ...] = (devices, device_readings, processed_batches, api_keys, alerts, hours)
+"""The service's tables."""
