@@ -27,25 +27,39 @@ from entrepot.http.peer import Peers
 from entrepot.settings import Core, Section, Settings, SettingsError
 from entrepot.tables import Database, Table, provision
 from entrepot.tables.stores import Store, open_store
+from entrepot.telemetry import model as telemetry_model
+from entrepot.telemetry.part import TelemetryPart
+from entrepot.telemetry.settings import Telemetry
 from entrepot.web.application import Application, assemble
 from entrepot.web.edge import Limits
 from entrepot.web.metrics import Metrics
 from entrepot.work import Gauges, Work, Worker, WorkMetrics
 from entrepot.work.model import work as work_table
 
-SECTIONS: tuple[type[Section], ...] = (Core, OAuth, Fleet)
+SECTIONS: tuple[type[Section], ...] = (Core, OAuth, Fleet, Telemetry)
 """The settings of every part; a service adds its own here."""
 
-TABLES: tuple[Table, ...] = (work_table, accounts_model.main, accounts_model.sessions, accounts_model.audit)
+TABLES: tuple[Table, ...] = (
+    work_table,
+    accounts_model.main,
+    accounts_model.sessions,
+    accounts_model.audit,
+    *telemetry_model.TABLES,
+)
 """The tables of every service, made at the start where they are missing; a service adds its own here."""
 
 
 def build(
-    settings: Settings, data: DataDir, clock: Clock | None = None, *, works: bool = True
+    settings: Settings,
+    data: DataDir,
+    clock: Clock | None = None,
+    *,
+    works: bool = True,
+    serves: bool = True,
 ) -> Application:
     """The application of these settings; nothing is opened before its lifespan starts.
 
-    Without `works` this process only puts work, for others to do.
+    Without `works` this process only puts work, for others to do; without `serves` it only does it.
     """
     core = settings[Core]
     key = secret_key(core, data)
@@ -72,9 +86,18 @@ def build(
         cursor_key=derived_key(key, "fleet cursors"),
         owners=Owners(uuid_finder(accounts)),
     )
+    telemetry = TelemetryPart(
+        db,
+        work=work,
+        settings=settings[Telemetry],
+        pepper=derived_key(key, "telemetry pepper").hex(),
+        registry=metrics.registry,
+        serves=serves,
+    )
     accounts.deletion.register("fleet", fleet.clean_up)
+    accounts.deletion.register("telemetry", telemetry.clean_up)
     application = assemble(
-        parts=[store, accounts, fleet, Worker(work) if works else Gauges(work)],
+        parts=[store, accounts, fleet, telemetry, Worker(work) if works else Gauges(work)],
         limits=Limits(
             body_bytes_max=core.body_bytes_max,
             header_bytes_max=core.header_bytes_max,
@@ -92,11 +115,12 @@ def build(
                     *accounts_pages.routes(accounts),
                     *job_routes(work),
                     *fleet.routes,
+                    *telemetry.routes,
                 ],
                 middleware=[idempotent(work.idempotency, derived_key(key, "idempotency"))],
             )
         ],
-        lanes=fleet.lanes,
+        lanes={**fleet.lanes, **telemetry.lanes},
     )
     application.first_path = lambda: accounts.first_path
     return application

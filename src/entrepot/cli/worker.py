@@ -25,7 +25,7 @@ def command(settings: Settings) -> None:
     data = DataDir(core.data_dir)
     try:
         data.open()
-        parts = build(settings, data).parts
+        parts = build(settings, data, serves=False).parts
     except DataDirError as error:
         stop(str(error), CANT_START)
     except SettingsError as error:
