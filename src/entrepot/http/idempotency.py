@@ -20,6 +20,7 @@ from entrepot.http.asgi import ASGIApp, Message, Receive, Scope, Send
 from entrepot.http.caller import Caller, caller_of
 from entrepot.http.exchange import exchange_of
 from entrepot.http.problems import Conflict, FieldError, Invalid
+from entrepot.tables import TablesError
 from entrepot.work.idempotency import (
     ANSWER_BYTES_MAX,
     Answer,
@@ -128,7 +129,11 @@ async def _make(
     if answer is None:
         await records.forget(begun)
     else:
-        await records.keep(begun, answer)
+        try:
+            await records.keep(begun, answer)
+        except TablesError as error:
+            # The call was made, and its caller must hear of it.
+            log.warning("an answer could not be kept for its repeats", exc_info=error)
     for message in messages:
         await send(message)
 

@@ -134,9 +134,11 @@ class Lane:
     async def drain(self, seconds: float) -> None:
         """Let what is under way end; what does not in time is given back."""
         self.open = False
-        if not self._tasks:
-            return
-        _, late = await asyncio.wait(self._tasks, timeout=seconds)
+        until = time.monotonic() + seconds
+        # Work whose transaction is being committed may still begin.
+        while self._tasks and (left := until - time.monotonic()) > 0:
+            await asyncio.wait(self._tasks, timeout=left)
+        late = list(self._tasks)
         for task in late:
             task.cancel()
         if late:

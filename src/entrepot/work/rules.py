@@ -63,7 +63,7 @@ def tag_of(key: str) -> str:
 
 def tag_in(id_: str) -> str:
     """The tag of the key in a work id; empty without one."""
-    return id_[_ULID_CHARACTERS + 1 :] if len(id_) > _ULID_CHARACTERS else ""
+    return id_[_ULID_CHARACTERS + 1 :] if id_[_ULID_CHARACTERS : _ULID_CHARACTERS + 1] == "." else ""
 
 
 def made_at_ms(id_: str) -> int:

@@ -124,10 +124,27 @@ class Work:
             action.done = lane.stir
         return item
 
-    async def add(self, *, kind: str, **rest: Any) -> WorkItem:
-        """Put work by itself, with the arguments of `put`."""
+    async def add(
+        self,
+        *,
+        kind: str,
+        subject: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+        due_at_ms: int | None = None,
+        key: str | None = None,
+        held_by: str | None = None,
+    ) -> WorkItem:
+        """Put work that no change calls for."""
         async with self.db.transaction() as transaction:
-            return self.put(transaction, kind=kind, **rest)
+            return self.put(
+                transaction,
+                kind=kind,
+                subject=subject,
+                arguments=arguments,
+                due_at_ms=due_at_ms,
+                key=key,
+                held_by=held_by,
+            )
 
     def release(self, transaction: Transaction, key: str) -> None:
         """Make all work that is held by a key due, once the transaction is committed; the oldest first."""
