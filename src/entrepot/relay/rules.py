@@ -1,4 +1,4 @@
-"""Pure decisions of receiving: names of work and seals, what is kept of a request, what tells repeats apart."""
+"""Pure decisions of receiving: what is kept of a request, what tells repeats apart."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from entrepot.relay.model import ConnectionId, EventId, Source, SourceId
+from entrepot.relay.model import Source, SourceId
 from entrepot.relay.views import MISSING, EventView, path_of
 
-DISPATCH = "relay.dispatch"
 MASK = "***"
 HEADERS_BYTES_MAX = 64 * 1024
 DELIVERY_ID_CHARACTERS_MAX = 256
@@ -27,40 +26,9 @@ _ID_HEADERS = {
 _ID_PATHS = {"stripe": "$.id", "slack": "$.event_id", "entrepot": "$.id"}
 
 
-def dispatch_subject(source_id: SourceId, received_at: int, event_id: EventId) -> str:
-    """The subject of an event's work: all of its key."""
-    return f"{source_id}/{received_at}/{event_id}"
-
-
-def dispatched(subject: str) -> tuple[SourceId, int, EventId]:
-    """The key of the event in a subject."""
-    source_id, received_at, event_id = subject.split("/")
-    return SourceId(source_id), int(received_at), EventId(event_id)
-
-
-def source_hold(source_id: SourceId) -> str:
-    """The key by which work waits for a paused source."""
-    return f"relay.source.{source_id}"
-
-
-def connection_hold(connection_id: ConnectionId) -> str:
-    """The key by which work waits for a paused connection."""
-    return f"relay.connection.{connection_id}"
-
-
 def source_seal(source_id: SourceId) -> str:
     """What the seal of a source's secret is for."""
     return f"relay.source:{source_id}"
-
-
-def connection_seal(connection_id: ConnectionId) -> str:
-    """What the seal of a connection's secrets is for."""
-    return f"relay.connection:{connection_id}"
-
-
-def headers_seal(connection_id: ConnectionId) -> str:
-    """What the seal of a connection's headers is for."""
-    return f"relay.headers:{connection_id}"
 
 
 def kept_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
