@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -167,3 +168,13 @@ def test_history_comes_newest_first_in_pages_between_times(fleet: Serving, board
     assert [one["rssi"] for one in found] == [-3, -2]
     assert fleet.alice.get(path, params={"from": "nonsense"}).status_code == 400
     assert fleet.alice.get(path, params={"cursor": first["next_cursor"], **between}).status_code == 400
+
+
+def test_a_heartbeat_that_breaks_off_is_none(fleet: Serving, board: Board, sql: Any) -> None:
+    host, port = fleet.address.removeprefix("http://").split(":")
+    head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nx-composite-device-id: {board.id}\r\nx-device-key: {board.key}\r\n"
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(f"{head}Content-Length: 20\r\n\r\n".encode())
+    # One that is whole comes after it, and is the only one.
+    assert beat(fleet, board).status_code == 200
+    assert sql("SELECT count(*) FROM device_heartbeats") == [(1,)]

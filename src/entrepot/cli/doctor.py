@@ -19,6 +19,7 @@ from entrepot.app import StorePart, connector
 from entrepot.cli.options import with_settings
 from entrepot.clock import Clock
 from entrepot.datadir import DataDir, DataDirError
+from entrepot.fleet.diagnosis import examine
 from entrepot.settings import Core, Settings
 from entrepot.web.assets import BUILT
 from entrepot.web.description import BUNDLE
@@ -135,12 +136,18 @@ def _pages(_: Settings) -> Finding:
     return Finding("warning", "the files of /docs are not built; `make setup` builds them")
 
 
+def _postgres(settings: Settings) -> Finding:
+    core = settings[Core]
+    return Finding(*examine(core.postgres_url, Path(core.data_dir)))
+
+
 QUESTIONS: dict[str, Question] = {
     "directory": _directory,
     "disk": _disk,
     "clock": _clock,
     "sqlite": _sqlite,
     "store": _store,
+    "postgres": _postgres,
     "port": _port,
     "pages": _pages,
 }

@@ -48,6 +48,10 @@ class Refusal(Exception):
         self.headers = headers or {}
 
 
+class _Left(Exception):
+    """The board hung up before its heartbeat was whole."""
+
+
 def heartbeat_lane(heartbeats: Heartbeats) -> ASGIApp:
     """The lane that gives heartbeats to the service and tells the board what became of them."""
 
@@ -58,6 +62,8 @@ def heartbeat_lane(heartbeats: Heartbeats) -> ASGIApp:
         try:
             body = await _take(heartbeats, scope, receive)
             status = 200
+        except _Left:
+            return
         except Refusal as refusal:
             status, headers = refusal.status, dict(refusal.headers)
             body = _encode({"success": False, "error": refusal.error, "details": refusal.details})
@@ -132,6 +138,9 @@ async def _body(receive: Receive) -> bytes:
             message = await receive()
         except Problem as problem:
             raise Refusal(problem.status, problem.code, problem.message) from None
+        if message["type"] == "http.disconnect":
+            # What is missing could have been anything: half a heartbeat is none.
+            raise _Left
         parts.append(message.get("body", b""))
         more = message.get("more_body", False)
     return b"".join(parts)

@@ -77,7 +77,7 @@ class EmbeddedPostgres:
 
     def start(self) -> str:
         """Have it running, and answer with the address of its superuser."""
-        account = _stand_in()
+        account = stand_in()
         self._make_directory(account)
         with self._mutex, self._turn():
             if self._in_use is None:
@@ -177,7 +177,7 @@ class EmbeddedPostgres:
 
     def _control(self, verb: str, *words: str, account: pwd.struct_passwd | None = None) -> None:
         command = [program("pg_ctl"), verb, "-s", "-D", str(self._cluster), *words]
-        _run(command, account or _stand_in(), START_SECONDS_MAX + STOP_SECONDS_MAX)
+        _run(command, account or stand_in(), START_SECONDS_MAX + STOP_SECONDS_MAX)
 
     def _answers(self) -> bool:
         if not self._pid_lines():
@@ -221,7 +221,7 @@ class EmbeddedPostgres:
         return Path(tempfile.gettempdir()) / f"entrepot-{digest}"
 
 
-def _stand_in() -> pwd.struct_passwd | None:
+def stand_in() -> pwd.struct_passwd | None:
     """The account that runs the server in place of root; None when we are not root."""
     if os.geteuid() != 0:
         return None

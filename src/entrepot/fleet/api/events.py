@@ -11,6 +11,7 @@ import msgspec
 from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.response import Stream
 
 from entrepot.fleet.api.requests import (
@@ -50,7 +51,13 @@ def routes(context: Context) -> list[HTTPRouteHandler]:
     """The routes of events."""
     live = Live(context)
 
-    @get("/fleet/events", guards=[reader], tags=TAGS, summary="Changes of status")
+    @get(
+        "/fleet/events",
+        guards=[reader],
+        tags=TAGS,
+        summary="Changes of status",
+        responses={200: ResponseSpec(data_container=EventPage, description="A page, or a stream of events.")},
+    )
     async def events(
         request: AnyRequest, caller: NamedDependency[Caller], limit: Limit = None, cursor: Cursor = None
     ) -> Response[EventPage] | Stream:
