@@ -1,0 +1,52 @@
+"""The delivering half of the relay, put together: what the application makes, starts and stops."""
+
+from __future__ import annotations
+
+import ssl
+
+from entrepot.accounts.sealing import Sealer
+from entrepot.relay.attempts import Sender
+from entrepot.relay.destinations import Destinations
+from entrepot.relay.health import PAUSE_AFTER_SECONDS, Health
+from entrepot.relay.notify import DomainEvents, Retention
+from entrepot.relay.requests import Requests
+from entrepot.relay.tallies import Tallies
+from entrepot.relay.worker import DeliveryWork
+from entrepot.tables import Database
+from entrepot.work import Work
+
+
+class Delivering:
+    """Delivers what is dispatched; a part of the process, whose connections close at its end."""
+
+    name = "relay"
+
+    def __init__(
+        self,
+        db: Database,
+        work: Work,
+        *,
+        sealer: Sealer,
+        destinations: Destinations,
+        retention: Retention,
+        pause_after_seconds: float = PAUSE_AFTER_SECONDS,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        self.destinations = destinations
+        self.sender = Sender(destinations, ssl_context=ssl_context)
+        self.requests = Requests(sealer, db.clock)
+        self.domain = DomainEvents(db, work, retention=retention)
+        self.tallies = Tallies(db, work)
+        self.health = Health(db, self.domain, pause_after_seconds=pause_after_seconds)
+        self.deliveries = DeliveryWork(
+            db, work, sender=self.sender, requests=self.requests, health=self.health, tallies=self.tallies
+        )
+
+    async def start(self) -> None:
+        """Nothing is opened before the first attempt."""
+
+    async def check(self) -> None:
+        """All that it needs is the store, which is asked on its own."""
+
+    async def stop(self) -> None:
+        await self.sender.close()

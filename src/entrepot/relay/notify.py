@@ -1,0 +1,144 @@
+"""Domain events: what the services tell an owner, as events of a source that every owner has."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import functools
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from entrepot.accounts.model import UserId
+from entrepot.clock import Clock
+from entrepot.ids import nanoid
+from entrepot.relay.deliveries import Dispatch, put_dispatch
+from entrepot.relay.model import Duplicate, Event, EventId, Source, SourceId, Sources
+from entrepot.tables import AlreadyExists, Database, Repeated, Transaction
+from entrepot.work import Work
+
+SOURCE_NAME = "Entrepot"
+SOURCE_URI = "/entrepot"
+CONTENT_TYPE = "application/cloudevents+json"
+ID_CHARACTERS = 16
+OWNERS_KEPT = 10_000
+
+Retention = Callable[[UserId], Awaitable[int]]
+"""How many seconds the events of a user are kept."""
+
+
+@functools.lru_cache(maxsize=OWNERS_KEPT)
+def source_id_of(user_id: UserId) -> SourceId:
+    """The id of an owner's built-in source, found without reading anything."""
+    digest = hashlib.sha256(f"entrepot built-in source {user_id}".encode()).digest()
+    return SourceId("src_" + base64.urlsafe_b64encode(digest).decode()[:ID_CHARACTERS])
+
+
+def is_built_in(source_id: SourceId, user_id: UserId) -> bool:
+    """Whether this is the owner's built-in source, of whose connections nothing is told: that could go round."""
+    return source_id == source_id_of(user_id)
+
+
+class DomainEvents:
+    """Publishes domain events (CloudEvents 1.0) in the transaction of the change that they tell of."""
+
+    def __init__(self, db: Database, work: Work, *, retention: Retention) -> None:
+        self._db = db
+        self._work = work
+        self._clock: Clock = db.clock
+        self._retention = retention
+        self._sources = Sources(db)
+        self._seen: set[UserId] = set()
+
+    async def source(self, user_id: UserId) -> SourceId:
+        """The owner's built-in source, made when it is not there yet."""
+        source_id = source_id_of(user_id)
+        if user_id in self._seen:
+            return source_id
+        source = Source(
+            sourceId=source_id,
+            userId=user_id,
+            name=SOURCE_NAME,
+            provider="entrepot",
+            createdAt=self._clock.stamp(),
+        )
+        if await self._sources.one(user_id, source_id) is None:
+            # Another process may make it at the same moment.
+            with contextlib.suppress(AlreadyExists):
+                await self._db.create(source)
+        if len(self._seen) >= OWNERS_KEPT:
+            self._seen.clear()
+        self._seen.add(user_id)
+        return source_id
+
+    async def publish(
+        self,
+        transaction: Transaction,
+        *,
+        user_id: UserId,
+        type_: str,
+        subject: str,
+        data: Mapping[str, Any],
+        id_: str | None = None,
+        time: str | None = None,
+    ) -> EventId:
+        """Add a domain event to a transaction: it is delivered if that is committed, and only then."""
+        event = await self._event(user_id, type_, subject, data, id_ or nanoid(), time or self._clock.stamp())
+        self._put(transaction, event)
+        return event.eventId
+
+    async def publish_once(
+        self, *, user_id: UserId, type_: str, subject: str, data: Mapping[str, Any], id_: str, time: str
+    ) -> None:
+        """Publish an event that may be handed on twice, from an outbox: its id is taken once."""
+        event = await self._event(user_id, type_, subject, data, id_, time)
+        try:
+            async with self._db.transaction() as transaction:
+                transaction.once(
+                    Duplicate(
+                        sourceId=event.sourceId,
+                        deliveryId=id_,
+                        eventId=event.eventId,
+                        receivedAt=event.receivedAt,
+                        expiresAt=event.expiresAt,
+                    )
+                )
+                self._put(transaction, event)
+        except Repeated:
+            return
+
+    def _put(self, transaction: Transaction, event: Event) -> None:
+        transaction.create(event)
+        place = Dispatch(sourceId=event.sourceId, receivedAt=event.receivedAt, eventId=event.eventId)
+        put_dispatch(self._work, transaction, place)
+
+    async def _event(
+        self, user_id: UserId, type_: str, subject: str, data: Mapping[str, Any], id_: str, time: str
+    ) -> Event:
+        source_id = await self.source(user_id)
+        now = self._clock.epoch_ms()
+        document = {
+            "specversion": "1.0",
+            "id": id_,
+            "source": SOURCE_URI,
+            "type": type_,
+            "time": time,
+            "subject": subject,
+            "datacontenttype": "application/json",
+            "data": data,
+        }
+        return Event(
+            eventId=EventId("evt_" + nanoid(ID_CHARACTERS)),
+            sourceId=source_id,
+            userId=user_id,
+            headers=msgspec.json.encode({"content-type": CONTENT_TYPE}).decode(),
+            body=msgspec.json.encode(document).decode(),
+            sourceIp="",
+            contentType=CONTENT_TYPE,
+            method="POST",
+            receivedAt=now,
+            expiresAt=now // 1000 + await self._retention(user_id),
+            deliveryId=id_,
+        )
