@@ -50,6 +50,10 @@ class PlanBook:
             self._known.popitem(last=False)
         return found
 
+    async def retention(self, user_id: UserId) -> int:
+        """How many seconds an owner's events are kept."""
+        return (await self.standing(user_id)).allowance.retention_seconds
+
     def plan_of(self, user: User) -> Plan:
         """The plan that counts: one that was chosen, else the installation's."""
         chosen = user.stripeSubId is not None or user.plan != "free"
