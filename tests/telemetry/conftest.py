@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -131,8 +131,8 @@ def here(install: Install) -> Installation:
 
 
 @pytest.fixture
-async def floor(dynamo_factory: MakeEngine) -> AsyncIterator[Floor]:
+async def floor(dynamo_factory: MakeEngine) -> Floor:
     """Telemetry without HTTP, on a store in memory."""
     clock = Clock()
     engine = await dynamo_factory(clock=lambda: clock.epoch_ms() / 1000)
-    yield await floor_on(engine, clock)
+    return await floor_on(engine, clock)

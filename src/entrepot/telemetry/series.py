@@ -65,7 +65,7 @@ def bucketed(parts: Sequence[Part], *, bucket_ms: int, fn: Fn) -> list[Point]:
 
 def lttb(points: Sequence[Point], count: int) -> list[Point]:
     """The points that keep the line's shape: largest triangle three buckets (Steinarsson 2013)."""
-    if count >= len(points) or len(points) <= 2:
+    if count >= len(points):
         return list(points)
     if count <= 2:
         return [points[0], points[-1]][:count]

@@ -67,7 +67,7 @@ def terms_of(body: AlertBody, before: Alert | None = None) -> Terms:
         metric=metric,
         threshold=None if name == "silent_for" else float(value),
         silent_for_seconds=int(value) if name == "silent_for" else None,
-        hysteresis=hysteresis,
+        hysteresis=float(hysteresis),
         is_active=is_active,
     )
 
