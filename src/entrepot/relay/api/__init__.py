@@ -1,0 +1,1 @@
+"""Routes of the relay, a module for each noun."""
