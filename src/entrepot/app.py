@@ -24,6 +24,12 @@ from entrepot.fleet.settings import Fleet
 from entrepot.http.idempotency import idempotent
 from entrepot.http.jobs import job_routes
 from entrepot.http.peer import Peers
+from entrepot.relay import model as relay_model
+from entrepot.relay.delivering import Delivering
+from entrepot.relay.destinations import Destinations
+from entrepot.relay.plans import PlanBook
+from entrepot.relay.receiving import Receiving
+from entrepot.relay.settings import Relay
 from entrepot.settings import Core, Section, Settings, SettingsError
 from entrepot.tables import Database, Table, provision
 from entrepot.tables.stores import Store, open_store
@@ -36,7 +42,7 @@ from entrepot.web.metrics import Metrics
 from entrepot.work import Gauges, Work, Worker, WorkMetrics
 from entrepot.work.model import work as work_table
 
-SECTIONS: tuple[type[Section], ...] = (Core, OAuth, Fleet, Telemetry)
+SECTIONS: tuple[type[Section], ...] = (Core, OAuth, Fleet, Telemetry, Relay)
 """The settings of every part; a service adds its own here."""
 
 TABLES: tuple[Table, ...] = (
@@ -45,6 +51,7 @@ TABLES: tuple[Table, ...] = (
     accounts_model.sessions,
     accounts_model.audit,
     *telemetry_model.TABLES,
+    relay_model.events,
 )
 """The tables of every service, made at the start where they are missing; a service adds its own here."""
 
@@ -95,9 +102,26 @@ def build(
         serves=serves,
     )
     accounts.deletion.register("fleet", fleet.clean_up)
+    destinations = Destinations(
+        allow_http=settings[Relay].allow_http, allow_networks=settings[Relay].allow_networks
+    )
+    plans = PlanBook(db, settings[Relay])
+    receiving = Receiving(
+        db,
+        work,
+        settings=settings[Relay],
+        plans=plans,
+        sealer=accounts.sealer,
+        trail=accounts.trail,
+        destinations=destinations,
+        public_url=core.public_url,
+    )
+    delivering = Delivering(
+        db, work, sealer=accounts.sealer, destinations=destinations, retention=plans.retention
+    )
     accounts.deletion.register("telemetry", telemetry.clean_up)
     application = assemble(
-        parts=[store, accounts, fleet, telemetry, Worker(work) if works else Gauges(work)],
+        parts=[store, accounts, fleet, telemetry, delivering, Worker(work) if works else Gauges(work)],
         limits=Limits(
             body_bytes_max=core.body_bytes_max,
             header_bytes_max=core.header_bytes_max,
@@ -114,13 +138,14 @@ def build(
                     *accounts_api.routes(accounts),
                     *accounts_pages.routes(accounts),
                     *job_routes(work),
+                    *receiving.routes,
                     *fleet.routes,
                     *telemetry.routes,
                 ],
                 middleware=[idempotent(work.idempotency, derived_key(key, "idempotency"))],
             )
         ],
-        lanes={**fleet.lanes, **telemetry.lanes},
+        lanes={**receiving.lanes, **fleet.lanes, **telemetry.lanes},
     )
     application.first_path = lambda: accounts.first_path
     return application
