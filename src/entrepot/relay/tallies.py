@@ -141,16 +141,17 @@ class Tallies:
                 continue
             ended = msgspec.convert(waiting.arguments, Ended)
             connections.add(ended.connectionId)
-            if len(connections) > CONNECTIONS_MAX:
+            other_hour = batch and ended.endedAt // HOUR_SECONDS != batch[0][1].endedAt // HOUR_SECONDS
+            if len(connections) > CONNECTIONS_MAX or other_hour:
+                # Each roll-up gets its own; the rest comes with the next batch.
                 return batch, True
             batch.append((waiting.workId, ended))
         return batch, page.cursor is not None
 
     def _add_up(self, transaction: Transaction, source_id: SourceId, batch: list[tuple[str, Ended]]) -> None:
         connections: dict[ConnectionId, list[int]] = defaultdict(lambda: [0, 0])
-        # A batch of two hours, or days, is counted in the later one: at most a second's worth.
         counts: dict[str, int] = defaultdict(int)
-        latest = max(ended.endedAt for _, ended in batch)
+        latest = batch[0][1].endedAt
         for work_id, ended in batch:
             transaction.delete(self._items.one(work_id), when=attr(WorkItem.kind) == TALLY)
             counts[ended.state] += 1
