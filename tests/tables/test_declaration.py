@@ -293,6 +293,7 @@ def test_nothing_can_be_added_to_text(load: Load) -> None:
         ('PK="X#{x}", SK="Y", unique=[guard(PK="U")]', "a guard has the table's keys"),
         ('PK="X#{x}", SK="Y", unique=[guard(PK="U", SK="V")]', "guards no attribute"),
         ('PK="X#{x}", SK="Y", unique=[guard(PK="A#{x}", SK="B#{y}")]', "can be those of Thing"),
+        ('PK="X#{x}", SK="Y", unique=[guard(PK="X#{y}", SK="Y")]', "can be those of Other"),
     ],
 )
 def test_a_wrong_template_is_refused(load: Load, declaration: str, reason: str) -> None:
@@ -348,7 +349,9 @@ def test_a_prefix_that_shadows_another_entity_is_reported_at_the_pattern(load: L
         ('"x", "PK"', "'x': a name has 3 to 255"),
         ('"good", "PK", indexes={"G": "GPK"}', "'G': a name has 3 to 255"),
         ('"good", ""', "a partition key, and perhaps a sort key"),
-        ('"good", "PK:Q"', "a key is S, N or B"),
+        ('"good", "P-K"', "'P-K' is no name of an attribute"),
+        ('"good", "PK", ttl="t t"', "'t t' is no name of an attribute"),
+        ('"good", "PK:Q"', "a key is text (S) or a number (N)"),
     ],
 )
 def test_a_wrong_table_is_refused(load: Load, declaration: str, reason: str) -> None:

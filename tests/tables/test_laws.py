@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from entrepot.tables import AlreadyExists, ConditionFailed, Database, NotFound, attr
 from entrepot.tables.recognition import find
+from entrepot.tables.scanning import every_item
 from tests.tables.sample import OWNER, Note, NoteId, Notes, OwnerId, Place, notes
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +27,8 @@ words = st.text(max_size=30)
 names = st.text(min_size=1, max_size=30)
 key_words = st.text(st.characters(exclude_characters="#", exclude_categories=["Cs"]), min_size=1, max_size=30)
 whole = st.integers(min_value=-(10**38) + 1, max_value=10**38 - 1)
-magnitudes = st.floats(min_value=1e-120, max_value=1e120)
+# moto can't read a number that is longer than 38 digits when written out; the engine's own tests go further.
+magnitudes = st.floats(min_value=1e-20, max_value=1e30)
 reals = magnitudes | magnitudes.map(lambda real: -real) | st.just(0.0)
 decimals = st.decimals(
     allow_nan=False, allow_infinity=False, places=10, min_value=-(10**25), max_value=10**25
@@ -234,7 +236,7 @@ async def test_any_sequence_of_operations_equals_the_same_on_a_dictionary(
 
 async def assert_equal_to_a_rebuild(db: Database) -> None:
     """Every item's keys and guards are exactly those that its attributes give."""
-    items = await every_item(db)
+    items = [item async for item in every_item(db, notes)]
     guards = {}
     for item in items:
         model = find(notes, item)
@@ -252,20 +254,16 @@ async def assert_equal_to_a_rebuild(db: Database) -> None:
     assert guards == derived
 
 
-async def every_item(db: Database) -> list[dict[str, Any]]:
-    request: dict[str, Any] = {"TableName": "notes"}
-    items: list[dict[str, Any]] = []
-    while True:
-        answer = await db.call("Scan", request)
-        items += answer["Items"]
-        if "LastEvaluatedKey" not in answer:
-            return items
-        request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
-
-
 async def empty(db: Database) -> None:
-    for item in await every_item(db):
+    for item in [item async for item in every_item(db, notes)]:
         await db.call("DeleteItem", {"TableName": "notes", "Key": {"PK": item["PK"], "SK": item["SK"]}})
+
+
+@pytest.mark.parametrize("store", ["engine", "wire"], indirect=True)
+@pytest.mark.parametrize("score", [1e-130, -1e-130, 9.99e124, -1e125, 1.1850108426516758e17, 0.1, -0.0])
+async def test_the_ends_of_the_range_of_numbers_survive(db: Database, score: float) -> None:
+    await db.create(Note(noteId=NoteId("n"), owner=OWNER, score=score))
+    assert (await Notes(db).one(OWNER, NoteId("n")).required()).score == score
 
 
 def test_prices_keep_all_their_digits() -> None:

@@ -16,7 +16,14 @@ from entrepot.tables import actions as make
 from entrepot.tables.actions import Action
 from entrepot.tables.batches import Batches
 from entrepot.tables.cursors import Cursors
-from entrepot.tables.errors import AlreadyExists, ConditionFailed, NotFound, OutcomeUnknown, Unreachable
+from entrepot.tables.errors import (
+    AlreadyExists,
+    ConditionFailed,
+    NotFound,
+    OutcomeUnknown,
+    ScanRefused,
+    Unreachable,
+)
 from entrepot.tables.expressions import Change, Condition
 from entrepot.tables.model import Entity
 from entrepot.tables.reads import Item
@@ -61,6 +68,8 @@ class Database:
 
     async def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """One operation, retried while the store says "later"; it must be one that can be sent twice."""
+        if operation in _SCANS:
+            raise ScanRefused(f"{operation}: a request reads by a declared pattern")
         try:
             return await self._call(operation, request)
         except (dynamo.DynamoError, Unreachable) as error:
@@ -255,6 +264,8 @@ class Edit(Generic[E]):
             await self._db._write(make.edit(*self._states, self._db.now()))
 
 
+# Whatever can read a table without saying a key.
+_SCANS = frozenset({"Scan", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"})
 _OPERATIONS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
 
 

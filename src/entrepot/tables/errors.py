@@ -138,6 +138,10 @@ class TooMany(TablesError):
     """A list is longer than the bound that its pattern declares."""
 
 
+class ScanRefused(TablesError):
+    """A request would read a table without saying a key."""
+
+
 class CorruptItem(TablesError):
     """A stored item does not fit the entity that its key names."""
 

@@ -9,9 +9,10 @@ import msgspec
 
 from entrepot.engine.values import Item as NativeItem
 from entrepot.tables.errors import DeclarationError, NotFound, TooMany
-from entrepot.tables.expressions import Condition, Expressions
+from entrepot.tables.expressions import Condition
 from entrepot.tables.keys import TemplateError
-from entrepot.tables.patterns import Fallback, Pattern
+from entrepot.tables.patterns import Pattern
+from entrepot.tables.queries import Query, look_up
 from entrepot.tables.results import Result
 
 if TYPE_CHECKING:
@@ -21,10 +22,6 @@ T = TypeVar("T")
 P = TypeVar("P", bound=msgspec.Struct)
 
 PAGE_MAX = 1000
-# A lookup may meet items that have expired or are of another type; this many pages of them, and it gives up.
-FIRST_READS_MAX = 100
-FIRST_CHUNK = 4
-FILTERED_CHUNK = 100
 
 
 class One(Generic[T]):
@@ -45,7 +42,7 @@ class One(Generic[T]):
 
     async def get(self) -> T | None:
         """The item, or None."""
-        item = await _look_up(self._db, self._pattern, self._values)
+        item = await look_up(self._db, self._pattern, self._values)
         return None if item is None else cast("T", self._result.decode(item))
 
     async def required(self) -> T:
@@ -151,9 +148,9 @@ class Many(Generic[T]):
         """Up to `limit` items after the cursor, and a cursor when there are more."""
         if not 1 <= limit <= PAGE_MAX:
             raise ValueError(f"limit is {limit}, a page has 1 to {PAGE_MAX} items")
-        query = _Query(self)
+        query = self._query()
         start = self._db.cursors.open(query.scope, cursor) if cursor is not None else None
-        items, more_after = await query.collect(limit, start)
+        items, more_after = await query.collect(limit, start, reads_max=self._pattern.reads_max)
         sealed = None if more_after is None else self._db.cursors.seal(query.scope, more_after)
         return Page(self._result.decode_all(items), sealed)
 
@@ -163,10 +160,10 @@ class Many(Generic[T]):
 
     async def each(self, *, at_most: int) -> AsyncIterator[T]:
         """One item after the other, read as needed; raises TooMany past `at_most`."""
-        query, seen = _Query(self), 0
+        query, seen = self._query(), 0
         start: NativeItem | None = None
         while True:
-            items, start = await query.collect(PAGE_MAX, start, filtered_reads_max=None)
+            items, start = await query.collect(PAGE_MAX, start, reads_max=None)
             for item in self._result.decode_all(items):
                 seen += 1
                 if seen > at_most:
@@ -179,191 +176,22 @@ class Many(Generic[T]):
 
     async def count(self) -> int:
         """How many items there are, up to the pattern's bound."""
-        return await _Query(self).count(self._pattern.bound)
+        return await self._query().count(self._pattern.bound)
+
+    def _query(self) -> Query:
+        return Query(
+            self._db,
+            self._pattern,
+            self._values,
+            result=self._result,
+            where=self._where,
+            descending=self._descending,
+        )
 
     def _copy(self) -> Many[T]:
         other: Many[T] = type(self)(self._db, self._pattern, self._values)
         other._result, other._where, other._descending = self._result, self._where, self._descending
         return other
-
-
-class _Query:
-    """One list as requests."""
-
-    def __init__(self, many: Many[Any]) -> None:
-        self.db = many._db
-        self.pattern = many._pattern
-        self.result = many._result
-        self.confirm = self.pattern.confirm
-        self.request = dict(self.pattern.request)
-        self.values = self.pattern.key_values(many._values)
-        self.filtered = False
-        if many._descending != self.pattern.descending:
-            self.request["ScanIndexForward"] = not many._descending
-        if many._where is not None or self.pattern.type_filter:
-            self._filter(many._where, many._values)
-        if self.result.expression is not None and not self.confirm:
-            self.request["ProjectionExpression"] = self.result.expression
-            self.request["ExpressionAttributeNames"] = {
-                **self.request["ExpressionAttributeNames"],
-                **self.result.names,
-            }
-        self.request["ExpressionAttributeValues"] = self.values
-        self.descending = many._descending
-
-    @property
-    def scope(self) -> str:
-        """What a cursor of this list is bound to."""
-        filtered = self.request.get("FilterExpression")
-        return f"{self.pattern.name}\n{filtered}\n{self.descending}\n{sorted(self.values.items())}"
-
-    def _filter(self, where: Condition | None, arguments: dict[str, Any]) -> None:
-        model = self.pattern.model
-        expressions = Expressions(model.encode_value)
-        texts = []
-        if self.pattern.type_filter:
-            type_attribute = str(self.pattern.table.type_attribute)
-            texts.append(f"{expressions.name(type_attribute)} = {expressions.raw(model.type_name)}")
-        if where is not None:
-            texts.append(f"({expressions.condition(where)})")
-            self.filtered = True
-        self.request["FilterExpression"] = " AND ".join(texts)
-        names = self.request["ExpressionAttributeNames"]
-        self.request["ExpressionAttributeNames"] = {**names, **expressions.names}
-        self.values.update(expressions.fill(arguments))
-
-    async def collect(
-        self, limit: int, start: NativeItem | None, *, filtered_reads_max: int | None = -1
-    ) -> tuple[list[NativeItem], NativeItem | None]:
-        """Up to `limit` items, and the key to go on from when there are more."""
-        reads_left = self.pattern.reads_max if filtered_reads_max == -1 else filtered_reads_max
-        has_filter = "FilterExpression" in self.request
-        items: list[NativeItem] = []
-        request = self.request
-        while True:
-            # One more than asked for tells whether there is a next page.
-            request["Limit"] = (
-                max(limit + 1 - len(items), FILTERED_CHUNK) if has_filter else limit + 1 - len(items)
-            )
-            if reads_left is not None and has_filter:
-                request["Limit"] = min(request["Limit"], reads_left)
-            if start is not None:
-                request["ExclusiveStartKey"] = start
-            answer = await self.db.call("Query", request)
-            found = await self._present(answer["Items"])
-            items.extend(found)
-            start = answer.get("LastEvaluatedKey")
-            if len(items) > limit:
-                items = items[:limit]
-                return items, self._key_after(items[-1])
-            if start is None:
-                return items, None
-            if reads_left is not None and has_filter:
-                reads_left -= answer["ScannedCount"]
-                if reads_left <= 0:
-                    return items, start
-
-    async def first(self) -> NativeItem | None:
-        """The first item that is live and passes."""
-        request = self.request
-        plain = self.pattern.table.ttl is None and "FilterExpression" not in request
-        request["Limit"] = 1 if plain else FIRST_CHUNK
-        for _ in range(FIRST_READS_MAX):
-            answer = await self.db.call("Query", request)
-            found = answer["Items"]
-            if found:
-                found = await self._present(found)
-                if found:
-                    return found[0]
-            if "LastEvaluatedKey" not in answer:
-                return None
-            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
-        raise TooMany(f"{self.pattern.name}: no live item among {FIRST_READS_MAX} pages")
-
-    async def _present(self, items: list[NativeItem]) -> list[NativeItem]:
-        ttl = self.pattern.table.ttl
-        if self.confirm and items:
-            items = await confirm(self.db, self.pattern, items, self.values[":partition"])
-        if ttl is None or not items:
-            return items
-        now = self.db.now()
-        return [item for item in items if ttl not in item or item[ttl] > now]
-
-    def _key_after(self, item: NativeItem) -> NativeItem:
-        return {name: item[name] for name in self.pattern.cursor_names}
-
-    async def count(self, bound: int) -> int:
-        request = {**self.request, "Select": "COUNT"}
-        request.pop("ProjectionExpression", None)
-        ttl = self.pattern.table.ttl
-        if ttl is not None:
-            live = "(attribute_not_exists(#ttl) OR #ttl > :now)"
-            known = request.get("FilterExpression")
-            request["FilterExpression"] = f"{known} AND {live}" if known else live
-            request["ExpressionAttributeNames"] = {**request["ExpressionAttributeNames"], "#ttl": ttl}
-            request["ExpressionAttributeValues"] = {**self.values, ":now": self.db.now()}
-        if self.result.expression is not None:
-            used = " ".join(str(request.get(part)) for part in ("KeyConditionExpression", "FilterExpression"))
-            names = request["ExpressionAttributeNames"]
-            request["ExpressionAttributeNames"] = {a: n for a, n in names.items() if a in used}
-        total: int = 0
-        while True:
-            answer = await self.db.call("Query", request)
-            total += int(answer["Count"])
-            if total >= bound or "LastEvaluatedKey" not in answer:
-                return min(total, bound)
-            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
-
-
-async def _look_up(db: Database, pattern: Pattern, values: dict[str, Any]) -> NativeItem | None:
-    """The first live item that an index shows, else what the fallback finds by key."""
-    if pattern.kind == "guarded" and pattern.fallback is not None:
-        return await _fall_back(db, pattern, pattern.fallback, values, None)
-    query = _Query(Many(db, pattern, values))
-    found = await query.first()
-    if found is not None:
-        return found
-    if pattern.fallback is None:
-        return None
-    return await _fall_back(db, pattern, pattern.fallback, values, query.values[":partition"])
-
-
-async def _fall_back(
-    db: Database, pattern: Pattern, fallback: Fallback, values: dict[str, Any], partition: Any
-) -> NativeItem | None:
-    key = {builder.attribute: builder.build(values) for builder in fallback.keys}
-    found = await _read(db, pattern, key)
-    if found is not None and fallback.guard is not None:
-        if pattern.model.expired(found, db.now()):
-            return None
-        found = await _read(db, pattern, found["of"])
-    if found is None or pattern.model.expired(found, db.now()):
-        return None
-    # The key leads to the item, but it must be one that the index would have shown, or that holds the guard.
-    if partition is None:
-        return found if fallback.guard is not None and fallback.guard.build(found) == key else None
-    return found if _index_value(pattern, found) == partition else None
-
-
-async def _read(db: Database, pattern: Pattern, key: NativeItem) -> NativeItem | None:
-    request = {"TableName": pattern.table.name, "Key": key, "ConsistentRead": True}
-    return cast("NativeItem | None", (await db.call("GetItem", request)).get("Item"))
-
-
-async def confirm(
-    db: Database, pattern: Pattern, items: list[NativeItem], partition: Any
-) -> list[NativeItem]:
-    """The items themselves, read consistently; those that have left the partition since are left out."""
-    keys = [{name: item[name] for name in pattern.table.key_names} for item in items]
-    if len(keys) == 1:
-        found = [await _read(db, pattern, keys[0])]
-    else:
-        found = await db.read_batch(pattern.table.name, keys)
-    return [item for item in found if item is not None and _index_value(pattern, item) == partition]
-
-
-def _index_value(pattern: Pattern, item: NativeItem) -> Any:
-    return item.get(pattern.keys[0].attribute)
 
 
 def _narrow(pattern: Pattern, struct: type[P]) -> Result:

@@ -67,6 +67,9 @@ class Table:
         self.name = name
         try:
             _check_name(name)
+            for attribute in (ttl, type_attribute):
+                if attribute is not None and not attribute.isidentifier():
+                    raise TemplateError(f"{attribute!r} is no name of an attribute")
             self.key_names, self.key_kinds = _parse_keys(keys)
             self.indexes = {name: _index(name, index) for name, index in (indexes or {}).items()}
         except TemplateError as error:
@@ -147,7 +150,7 @@ class Table:
         model.version = self._version(model, version)
         model.guards = tuple(self._guard(model, declared) for declared in unique)
         self._check_attributes(model)
-        for other in self.models.values():
+        for other in (*self.models.values(), model):
             self._separate(model, other)
         model.type_name = self._type_name(model)
         model.compile()
@@ -245,12 +248,15 @@ class Table:
         """Two entities whose primary keys can be the same would overwrite each other."""
         for mine_name, mine in _shapes(model):
             for theirs_name, theirs in _shapes(other):
+                if mine is theirs or (model is other and mine_name == theirs_name):
+                    continue
                 pairs = [(mine[key], theirs[key]) for key in self.key_names]
                 _close(pairs)
                 if all(could_be_equal(one, two) for one, two in pairs):
                     raise TemplateError(f"its keys {mine_name} can be those of {other.name} ({theirs_name})")
         for index in self.indexes.values():
-            if all(key in model.templates and key in other.templates for key in index.key_names):
+            keys = index.key_names
+            if model is not other and all(k in model.templates and k in other.templates for k in keys):
                 _close([(model.templates[key], other.templates[key]) for key in index.key_names])
 
 
@@ -283,8 +289,10 @@ def _parse_keys(keys: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names, kinds = [], []
     for part in keys.split():
         name, _, kind = part.partition(":")
-        if kind not in ("", "S", "N", "B"):
-            raise TemplateError(f"{part!r}: a key is S, N or B")
+        if kind not in ("", "S", "N"):
+            raise TemplateError(f"{part!r}: a key is text (S) or a number (N)")
+        if not name.isidentifier():
+            raise TemplateError(f"{name!r} is no name of an attribute")
         names.append(name)
         kinds.append(kind or "S")
     if not 1 <= len(names) <= 2:
