@@ -9,6 +9,7 @@ import click
 # Where each simulation is, and its line of help, so that `--help` imports none of them.
 SIMULATIONS = {
     "fleet": ("entrepot.fleet.commands", "Boards that heartbeat, lose power and come back."),
+    "telemetry": ("entrepot.telemetry.commands", "Sensors that report in, with the habits of real ones."),
 }
 
 
