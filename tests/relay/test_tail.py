@@ -39,4 +39,4 @@ async def test_a_tail_goes_on_after_the_event_that_was_seen_last(world: World) -
     parts = Tails(world.db, poll_seconds=0.01).follow(SOURCE, after=first.eventId)
     await anext(parts)
     assert read(await anext(parts)).body == '"second"'
-    await parts.aclose()  # type: ignore[attr-defined]
+    await parts.aclose()

@@ -27,7 +27,7 @@ REPLAY = "relay.replay"
 # Their items, with bodies of 256 KiB, stay within the 4 MiB of a transaction.
 STEP_EVENTS_MAX = 10
 TRIES_MAX = 5
-_LAST_MS = 9_999_999_999_999
+LAST_MS = 9_999_999_999_999
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -36,7 +36,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sourceId: SourceId
     status: EventStatus | None = None
     from_ms: int = 0
-    to_ms: int = _LAST_MS
+    to_ms: int = LAST_MS
     connectionIds: tuple[ConnectionId, ...] | None = None
 
 

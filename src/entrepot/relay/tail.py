@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 import msgspec
 
@@ -52,13 +52,20 @@ class Tails:
         self._open = 0
         self._stopping = asyncio.Event()
 
-    async def follow(self, source_id: SourceId, *, after: EventId | None = None) -> AsyncIterator[bytes]:
-        """Server-sent events from now on, or from after an event that was seen last; a comment keeps it alive."""
+    def follow(self, source_id: SourceId, *, after: EventId | None = None) -> AsyncGenerator[bytes, None]:
+        """Server-sent events from now on, or from after an event that was seen last; raises TailsFull.
+
+        A comment now and then keeps it alive.
+        """
         if self._open >= TAILS_MAX:
             raise TailsFull
+        return self._following(source_id, self._clock.epoch_ms(), after)
+
+    async def _following(
+        self, source_id: SourceId, since: int, after: EventId | None
+    ) -> AsyncGenerator[bytes, None]:
         self._open += 1
         try:
-            since = self._clock.epoch_ms()
             yield b": following\n\n"
             async for part in self._parts(source_id, since, after):
                 yield part
