@@ -142,6 +142,7 @@ def prove(url: str, ask: Ask) -> None:
     with acting(url, ALICE, role="anon") as nobody:
         for table in tables(ask):
             assert outcome(nobody, f"SELECT FROM {table}") == REFUSED, table
+        assert outcome(nobody, "SELECT generate_project_id()") == REFUSED
     prove_service_policies(url, ask)
 
 

@@ -140,6 +140,7 @@ HEARTBEATS_BY_NAME = _HEARTBEATS.format(kind="text", column="composite_device_id
 HEARTBEATS_BY_UUID = _HEARTBEATS.format(kind="uuid", column="id")
 
 # The time is looked at again in the UPDATE: a heartbeat may have come since the board was found silent.
+# In the order of the seed's index of online boards; who skips what is locked needs no common order of locks.
 SWEEP = f"""
 WITH listening AS MATERIALIZED (
   SELECT since FROM fleet_listening
@@ -149,11 +150,12 @@ WITH listening AS MATERIALIZED (
 silent AS MATERIALIZED (
   SELECT d.id FROM devices d WHERE d.status = 'online' AND d.last_seen_at < $1::timestamptz - {_SILENCE}
     AND EXISTS (SELECT FROM listening)
-  ORDER BY d.id LIMIT $2 FOR NO KEY UPDATE OF d SKIP LOCKED
+  ORDER BY d.last_seen_at LIMIT $2 FOR NO KEY UPDATE OF d SKIP LOCKED
 ),
 gone AS (
-  UPDATE devices d SET status = 'offline' FROM silent s
-  WHERE d.id = s.id AND d.status = 'online' AND d.last_seen_at < $1::timestamptz - {_SILENCE}
+  UPDATE devices d SET status = 'offline'
+  WHERE d.id = ANY (ARRAY(SELECT id FROM silent)) AND d.status = 'online'
+    AND d.last_seen_at < $1::timestamptz - {_SILENCE}
   RETURNING d.id, d.composite_device_id, d.user_id, d.last_seen_at
 ),
 change AS (

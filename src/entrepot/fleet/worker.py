@@ -23,8 +23,9 @@ from entrepot.log import fields
 # When nobody has said for this long that they listen, the boards' silence says nothing about the boards.
 LISTENING_GAP = timedelta(seconds=60)
 LISTENING_SECONDS = 15.0
-SWEEP_BATCH = 20_000
-SWEEP_BATCHES_MAX = 100
+# Small, because a board that speaks just then waits for the end of its batch.
+SWEEP_BATCH = 5_000
+SWEEP_BATCHES_MAX = 1_000
 SWEEP_SECONDS_MAX = 30.0
 UPKEEP_SECONDS = 3600.0
 OUTBOX_BATCH = 100

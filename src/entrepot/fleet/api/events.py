@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from uuid import UUID
@@ -101,7 +100,7 @@ class Live:
 
     async def _parts(self, owner: UUID, after: int, since: datetime) -> AsyncIterator[bytes]:
         self._open += 1
-        sent: deque[int] = deque(maxlen=SENT_MAX)
+        sent: dict[int, None] = {}
         try:
             yield b": listening\n\n"
             while True:
@@ -111,8 +110,10 @@ class Live:
                 found = await self._context.history.events_since(owner, after, since)
                 fresh = [event for event in found if event.id not in sent]
                 for event in fresh:
-                    sent.append(event.id)
+                    sent[event.id] = None
                     yield _message(event)
+                while len(sent) > SENT_MAX:
+                    del sent[next(iter(sent))]
                 if len(found) < LIVE_EVENTS_MAX:
                     since = now
                     await self._context.bell.wait(next_ring, QUIET_SECONDS_MAX)

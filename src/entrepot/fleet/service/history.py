@@ -15,7 +15,7 @@ from entrepot.fleet.service.devices import checked_id, no_device
 
 CHANGES_MAX = 20_000
 # How far a live list looks back for changes that were committed after later ones.
-OVERLAP = timedelta(seconds=30)
+OVERLAP = timedelta(seconds=60)
 LIVE_EVENTS_MAX = 500
 
 

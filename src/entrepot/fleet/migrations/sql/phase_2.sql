@@ -172,3 +172,7 @@ REVOKE ALL ON FUNCTION fleet_keep_partitions(timestamptz), fleet_know_user(uuid)
   FROM PUBLIC, anon, authenticated;
 GRANT EXECUTE ON FUNCTION fleet_keep_partitions(timestamptz), fleet_know_user(uuid), fleet_forget_user(uuid)
   TO service_role;
+-- Whoever makes a project takes the next id; nobody else has a use for one.
+REVOKE ALL ON FUNCTION generate_project_id(), create_project(text, text, timestamptz) FROM PUBLIC, anon;
+GRANT EXECUTE ON FUNCTION generate_project_id(), create_project(text, text, timestamptz)
+  TO authenticated, service_role;
