@@ -243,3 +243,24 @@ async def test_work_that_comes_again_at_once_is_done_at_once(work: Work, clock: 
 def _kind_of(work: Work, **options: int) -> Kind:
     work.handle("test.kind", Gate(), **options)
     return work.lane("test.kind").kind
+
+
+async def test_work_whose_transaction_took_long_has_its_whole_lease(
+    work: Work, db: Database, clock: Clock
+) -> None:
+    left: asyncio.Queue[float] = asyncio.Queue()
+
+    async def look(item: WorkItem, lease: Lease) -> Outcome:
+        left.put_nowait(lease.seconds_left)
+        return DONE
+
+    work.handle("test.kind", look, lease_seconds=30)
+    worker = Worker(work)
+    await worker.start()
+    async with db.transaction() as transaction:
+        item = work.put(transaction, kind="test.kind")
+        assert item.leaseId is not None
+        clock.advance(20)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        assert await left.get() > 25
+    await worker.stop()
