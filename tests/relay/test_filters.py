@@ -218,11 +218,12 @@ def naive_compare(operator: str, found: Any, value: Any) -> bool:
     if operator in ("starts_with", "ends_with", "regex"):
         if not isinstance(found, str):
             return False
-        return {
+        checks: dict[str, bool] = {
             "starts_with": found[: len(value)] == value,
             "ends_with": found[len(found) - len(value) :] == value and len(value) <= len(found),
             "regex": value in found,
-        }[operator]
+        }
+        return checks[operator]
     if isinstance(found, bool) or not isinstance(found, int | float | str):
         return False
     if isinstance(found, str) != isinstance(value, str):

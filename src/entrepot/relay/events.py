@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from entrepot.accounts.model import UserId
-from entrepot.relay.errors import NotFound
+from entrepot.relay.errors import NotFound, WrongValue
 from entrepot.relay.model import (
     Attempt,
     Attempts,
@@ -56,8 +56,10 @@ class EventLog:
             return Page(await self._delivered_as(source_id, wanted))
         listed = self._events.of_source(source_id)
         if wanted.from_ms is not None or wanted.to_ms is not None:
-            to_ms = LATEST_MS if wanted.to_ms is None else wanted.to_ms
-            listed = self._events.of_source_between(source_id, wanted.from_ms or 0, to_ms)
+            from_ms, to_ms = wanted.from_ms or 0, LATEST_MS if wanted.to_ms is None else wanted.to_ms
+            if from_ms > to_ms:
+                raise WrongValue("from", "is after `to`")
+            listed = self._events.of_source_between(source_id, from_ms, to_ms)
         if wanted.status is not None:
             listed = listed.where(attr(Event.status) == wanted.status)
         return await listed.only(EventLine).page(limit=limit, cursor=cursor)
