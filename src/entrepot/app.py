@@ -27,6 +27,7 @@ from entrepot.http.peer import Peers
 from entrepot.relay import model as relay_model
 from entrepot.relay.delivering import Delivering
 from entrepot.relay.destinations import Destinations
+from entrepot.relay.notify import DomainEvents
 from entrepot.relay.plans import PlanBook
 from entrepot.relay.receiving import Receiving
 from entrepot.relay.settings import Relay
@@ -85,13 +86,21 @@ def build(
         admin_token=core.admin_token,
         oauth=settings[OAuth],
     )
+    destinations = Destinations(
+        allow_http=settings[Relay].allow_http, allow_networks=settings[Relay].allow_networks
+    )
+    plans = PlanBook(db, settings[Relay])
+    delivering = Delivering(
+        db, work, sealer=accounts.sealer, destinations=destinations, retention=plans.retention
+    )
     fleet = FleetPart(
         settings=settings[Fleet],
         postgres_url=core.postgres_url,
         data_path=data.path,
         clock=clock,
         cursor_key=derived_key(key, "fleet cursors"),
-        owners=Owners(uuid_finder(accounts)),
+        owners=Owners(uuid_finder(accounts, delivering.domain)),
+        publish=delivering.domain.tell_by_uuid,
     )
     telemetry = TelemetryPart(
         db,
@@ -100,12 +109,9 @@ def build(
         pepper=derived_key(key, "telemetry pepper").hex(),
         registry=metrics.registry,
         serves=serves,
+        publish=delivering.domain.tell,
     )
     accounts.deletion.register("fleet", fleet.clean_up)
-    destinations = Destinations(
-        allow_http=settings[Relay].allow_http, allow_networks=settings[Relay].allow_networks
-    )
-    plans = PlanBook(db, settings[Relay])
     receiving = Receiving(
         db,
         work,
@@ -115,9 +121,6 @@ def build(
         trail=accounts.trail,
         destinations=destinations,
         public_url=core.public_url,
-    )
-    delivering = Delivering(
-        db, work, sealer=accounts.sealer, destinations=destinations, retention=plans.retention
     )
     accounts.deletion.register("telemetry", telemetry.clean_up)
     application = assemble(
@@ -139,6 +142,7 @@ def build(
                     *accounts_pages.routes(accounts),
                     *job_routes(work),
                     *receiving.routes,
+                    *delivering.routes(sources=receiving.sources, plans=plans, trail=accounts.trail),
                     *fleet.routes,
                     *telemetry.routes,
                 ],
@@ -151,11 +155,15 @@ def build(
     return application
 
 
-def uuid_finder(accounts: Accounts) -> FindUuid:
-    """How PostgreSQL's name of a person is found by ours."""
+def uuid_finder(accounts: Accounts, domain: DomainEvents) -> FindUuid:
+    """How PostgreSQL's name of a person is found by ours; domain events find their way back by it."""
 
     async def find(user_id: str) -> str | None:
-        return (await accounts.people.get(accounts_model.UserId(user_id))).uuid
+        owner = accounts_model.UserId(user_id)
+        uuid = (await accounts.people.get(owner)).uuid
+        if uuid is not None:
+            await domain.know_uuid(owner, uuid)
+        return uuid
 
     return find
 

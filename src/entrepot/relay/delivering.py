@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import ssl
 
+from litestar.handlers import HTTPRouteHandler
+
 from entrepot.accounts.sealing import Sealer
+from entrepot.accounts.trail import Trail
+from entrepot.relay.analytics import Analytics
+from entrepot.relay.api import analytics as analytics_api
+from entrepot.relay.api import replays as replays_api
+from entrepot.relay.api import tail as tail_api
 from entrepot.relay.attempts import Sender
 from entrepot.relay.destinations import Destinations
 from entrepot.relay.health import PAUSE_AFTER_SECONDS, Health
 from entrepot.relay.notify import DomainEvents, Retention
+from entrepot.relay.plans import PlanBook
+from entrepot.relay.replays import Replays
 from entrepot.relay.requests import Requests
+from entrepot.relay.sources import SourceBook
+from entrepot.relay.tail import Tails
 from entrepot.relay.tallies import Tallies
 from entrepot.relay.worker import DeliveryWork
 from entrepot.tables import Database
@@ -42,6 +53,18 @@ class Delivering:
             db, work, sender=self.sender, requests=self.requests, health=self.health, tallies=self.tallies
         )
 
+        self.replays = Replays(db, work)
+        self.tails = Tails(db)
+        self.analytics = Analytics(db)
+
+    def routes(self, *, sources: SourceBook, plans: PlanBook, trail: Trail) -> list[HTTPRouteHandler]:
+        """The routes of replays, the tail and analytics."""
+        return [
+            *replays_api.routes(self.replays, trail),
+            *tail_api.routes(sources, self.tails),
+            *analytics_api.routes(self.analytics, plans),
+        ]
+
     async def start(self) -> None:
         """Nothing is opened before the first attempt."""
 
@@ -49,4 +72,5 @@ class Delivering:
         """All that it needs is the store, which is asked on its own."""
 
     async def stop(self) -> None:
+        await self.tails.stop()
         await self.sender.close()

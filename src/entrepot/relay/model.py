@@ -385,3 +385,17 @@ class Rollups(Access[Rollup]):
     ) -> Update[Rollup]:
         """Add received events."""
         return upsert(attr(Rollup.received).add(count), attr(Rollup.expiresAt).set(expiresAt))
+
+
+@events.entity(PK="OWNER#{uuid}", SK="OWNER")
+class Owner(Entity):
+    """Who a UUID is: the fleet knows people by theirs alone."""
+
+    uuid: str
+    userId: UserId
+
+
+class OwnersOfUuids(Access[Owner]):
+    def one(self, uuid: str) -> Item[Owner]:
+        """Find a person by UUID."""
+        return item()

@@ -6,16 +6,27 @@ import base64
 import contextlib
 import functools
 import hashlib
+import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from entrepot.accounts.model import UserId
 from entrepot.clock import Clock
 from entrepot.ids import nanoid
+from entrepot.log import fields
 from entrepot.relay.deliveries import Dispatch, put_dispatch
-from entrepot.relay.model import Duplicate, Event, EventId, Source, SourceId, Sources
+from entrepot.relay.model import (
+    Duplicate,
+    Event,
+    EventId,
+    Owner,
+    OwnersOfUuids,
+    Source,
+    SourceId,
+    Sources,
+)
 from entrepot.tables import AlreadyExists, Database, Repeated, Transaction
 from entrepot.work import Work
 
@@ -24,6 +35,8 @@ SOURCE_URI = "/entrepot"
 CONTENT_TYPE = "application/cloudevents+json"
 ID_CHARACTERS = 16
 OWNERS_KEPT = 10_000
+
+log = logging.getLogger(__name__)
 
 Retention = Callable[[UserId], Awaitable[int]]
 """How many seconds the events of a user are kept."""
@@ -41,6 +54,23 @@ def is_built_in(source_id: SourceId, user_id: UserId) -> bool:
     return source_id == source_id_of(user_id)
 
 
+class Told(Protocol):
+    """A domain event of a service; one that is told twice has the same id."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def time(self) -> str: ...
+    @property
+    def subject(self) -> str: ...
+    @property
+    def data(self) -> dict[str, Any]: ...
+    @property
+    def user_id(self) -> str: ...
+
+
 class DomainEvents:
     """Publishes domain events (CloudEvents 1.0) in the transaction of the change that they tell of."""
 
@@ -50,6 +80,7 @@ class DomainEvents:
         self._clock: Clock = db.clock
         self._retention = retention
         self._sources = Sources(db)
+        self._owners = OwnersOfUuids(db)
         self._seen: set[UserId] = set()
 
     async def source(self, user_id: UserId) -> SourceId:
@@ -108,6 +139,36 @@ class DomainEvents:
                 self._put(transaction, event)
         except Repeated:
             return
+
+    async def tell(self, event: Told) -> None:
+        """Publish what a service tells, once however often it is told."""
+        await self.publish_once(
+            user_id=UserId(event.user_id),
+            type_=event.type,
+            subject=event.subject,
+            data=event.data,
+            id_=event.id,
+            time=event.time,
+        )
+
+    async def tell_by_uuid(self, event: Told) -> None:
+        """The same for a service that knows people by their UUIDs; of one who is not known nothing is told."""
+        owner = await self._owners.one(event.user_id)
+        if owner is None:
+            log.warning("an event of nobody known was dropped", extra=fields(type=event.type))
+            return
+        await self.publish_once(
+            user_id=owner.userId,
+            type_=event.type,
+            subject=event.subject,
+            data=event.data,
+            id_=event.id,
+            time=event.time,
+        )
+
+    async def know_uuid(self, user_id: UserId, uuid: str) -> None:
+        """Remember whose UUID this is, for `tell_by_uuid`."""
+        await self._db.put(Owner(uuid=uuid, userId=user_id))
 
     def _put(self, transaction: Transaction, event: Event) -> None:
         transaction.create(event)
