@@ -47,6 +47,14 @@ class Answer(Struct):
     server_time_ms: int
 
 
+class Receipt(Struct, frozen=True):
+    """The time of a request, worked out once for all its readings."""
+
+    now: int
+    received_at: str
+    values: dict[str, int]
+
+
 class Ingest:
     """Takes requests of readings."""
 
@@ -118,11 +126,13 @@ class Ingest:
     async def _store(
         self, owner: UserId | None, readings: list[Accepted], known: dict[str, Known], answer: Answer
     ) -> None:
+        now = self._db.now()
+        receipt = Receipt(now, stamp_of(now * 1000), {":now": now})
         crossings = await self._alerting.crossings_of(owner, readings)
         plain = [reading for reading in readings if reading.key not in crossings]
         # All at once: they wait for the writer together, and one sync makes them durable.
         stored = await asyncio.gather(
-            *(self._put(reading, known[reading.hardware_id]) for reading in plain),
+            *(self._put(reading, known[reading.hardware_id], receipt) for reading in plain),
             *self._notes(readings, known),
             return_exceptions=True,
         )
@@ -133,7 +143,8 @@ class Ingest:
         outcome = {reading.index: bool(new) for reading, new in zip(plain, stored, strict=False)}
         crossing = [reading for reading in readings if reading.key in crossings]
         for reading in sorted(crossing, key=lambda reading: reading.timestamp_ms):
-            outcome[reading.index] = await self._put_crossing(owner, reading, known[reading.hardware_id])
+            device = known[reading.hardware_id]
+            outcome[reading.index] = await self._put_crossing(owner, reading, device, receipt)
         for reading in readings:
             is_new = outcome[reading.index]
             (answer.acknowledged_batch_ids if is_new else answer.duplicate_batch_ids).append(reading.batch_id)
@@ -154,9 +165,11 @@ class Ingest:
                 notes.append(self._devices.note_metrics(hardware_id, device, names[hardware_id]))
         return notes
 
-    async def _put(self, reading: Accepted, device: Known, more: Sequence[Put] = ()) -> bool:
+    async def _put(
+        self, reading: Accepted, device: Known, receipt: Receipt, more: Sequence[Put] = ()
+    ) -> bool:
         """Store a reading once: True when it is new, False when it is there already."""
-        puts = [self._batch(reading), self._reading(reading, device), *more]
+        puts = [_batch(reading, receipt), self._reading(reading, device), *more]
         mark = self._rollups.mark(reading.hardware_id, reading.timestamp_ms)
         if mark is not None:
             puts.append(mark)
@@ -174,30 +187,15 @@ class Ingest:
             self._rollups.marked(reading.hardware_id, reading.timestamp_ms)
         return True
 
-    async def _put_crossing(self, owner: UserId | None, reading: Accepted, device: Known) -> bool:
+    async def _put_crossing(
+        self, owner: UserId | None, reading: Accepted, device: Known, receipt: Receipt
+    ) -> bool:
         """Store a reading with the crossing that it is, judged again as often as another's comes between."""
 
         async def put(more: Sequence[Put]) -> bool:
-            return await self._put(reading, device, more)
+            return await self._put(reading, device, receipt, more)
 
         return await self._alerting.with_crossing(owner, reading, device.friendly_name, put)
-
-    def _batch(self, reading: Accepted) -> Put:
-        now = self._db.now()
-        return {
-            "Put": {
-                "TableName": "processed_batches",
-                "Item": {
-                    "batch_id": reading.key,
-                    "hardware_id": reading.hardware_id,
-                    "received_at": stamp_of(now * 1000),
-                    "expiration_time": now + rules.BATCH_SECONDS,
-                },
-                # What has expired is gone, whether or not the store has deleted it yet.
-                "ConditionExpression": "attribute_not_exists(batch_id) OR expiration_time <= :now",
-                "ExpressionAttributeValues": {":now": now},
-            }
-        }
 
     def _reading(self, reading: Accepted, device: Known) -> Put:
         item: dict[str, Any] = {
@@ -217,3 +215,20 @@ class Ingest:
         if reading.server_time:
             item["time_source"] = "server"
         return {"Put": {"TableName": "device_readings", "Item": item}}
+
+
+def _batch(reading: Accepted, receipt: Receipt) -> Put:
+    return {
+        "Put": {
+            "TableName": "processed_batches",
+            "Item": {
+                "batch_id": reading.key,
+                "hardware_id": reading.hardware_id,
+                "received_at": receipt.received_at,
+                "expiration_time": receipt.now + rules.BATCH_SECONDS,
+            },
+            # What has expired is gone, whether or not the store has deleted it yet.
+            "ConditionExpression": "attribute_not_exists(batch_id) OR expiration_time <= :now",
+            "ExpressionAttributeValues": receipt.values,
+        }
+    }

@@ -240,7 +240,8 @@ def _sensors(given: dict[str, float | None]) -> dict[str, float]:
             raise Unfit("INVALID_VALUE", "sensors", reason)
         if value and not NUMBER_MIN <= abs(value) < NUMBER_MAX:
             raise Unfit("INVALID_VALUE", f"sensors.{name}", "must be a finite number in DynamoDB's range")
-        kept[name] = value
+        # As the store keeps it: what is whole is an integer, and then it need not be looked at again.
+        kept[name] = int(value) if value.is_integer() else value
     return kept
 
 
