@@ -17,6 +17,7 @@ COMMANDS = {
     "accounts": "Help people with their accounts.",
     "fleet": "Look after projects and boards.",
     "simulate": "Let virtual things report in.",
+    "listen": "Forward a source's events to this machine.",
     "jobs": "List your jobs on a server, or follow one to its end.",
     "settings": "Print each setting with its value, origin and meaning.",
     "doctor": "Look for what would keep it from working.",
