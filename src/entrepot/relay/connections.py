@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import os
 from typing import Any
 
 import msgspec
@@ -19,13 +17,13 @@ from entrepot.relay.model import Connection, ConnectionId, Connections, SourceId
 from entrepot.relay.plans import PlanBook
 from entrepot.relay.requests import purpose_of
 from entrepot.relay.rules import json_text
+from entrepot.relay.signing import new_secret
 from entrepot.relay.sources import SourceBook
 from entrepot.relay.views import EventView
 from entrepot.tables import Change, Database, attr
 from entrepot.work import Work
 
 ID_CHARACTERS = 16
-SECRET_BYTES = 24
 OLD_SECRET_SECONDS = 24 * 3600
 HEADERS_MAX = 20
 HEADER_CHARACTERS_MAX = 4096
@@ -208,11 +206,6 @@ def dry_run(connection: Connection, view: EventView) -> DryRun:
         return DryRun(passes, rules, msgspec.json.decode(made.body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return DryRun(passes, rules, made.body.decode(errors="replace"))
-
-
-def new_secret() -> str:
-    """A signing secret of Standard Webhooks."""
-    return "whsec_" + base64.b64encode(os.urandom(SECRET_BYTES)).decode()
 
 
 def _set(name: str, value: Any) -> Change:
