@@ -25,6 +25,7 @@ from entrepot.http.idempotency import idempotent
 from entrepot.http.jobs import job_routes
 from entrepot.http.peer import Peers
 from entrepot.relay import model as relay_model
+from entrepot.relay.deletion import RelayDeletion
 from entrepot.relay.delivering import Delivering
 from entrepot.relay.destinations import Destinations
 from entrepot.relay.notify import DomainEvents
@@ -123,6 +124,7 @@ def build(
         public_url=core.public_url,
     )
     accounts.deletion.register("telemetry", telemetry.clean_up)
+    accounts.deletion.register("relay", RelayDeletion(db).clean_up)
     application = assemble(
         parts=[store, accounts, fleet, telemetry, delivering, Worker(work) if works else Gauges(work)],
         limits=Limits(

@@ -12,12 +12,14 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
+from entrepot.accounts.deletion import Leaving
 from entrepot.accounts.model import Email, User, UserId, Users, main
 from entrepot.accounts.sealing import Sealer
 from entrepot.accounts.trail import Trail
 from entrepot.clock import Clock
 from entrepot.engine import Chaos, Engine
 from entrepot.relay.billing import Billing, Subscription, plan_of
+from entrepot.relay.deletion import RelayDeletion
 from entrepot.relay.deliveries import DISPATCH, dispatch_of
 from entrepot.relay.destinations import Destinations
 from entrepot.relay.errors import PlanLimit, Rejected
@@ -162,7 +164,8 @@ async def test_counts_end_exact_and_repeats_and_rejections_are_not_events(dock: 
     assert sum(day.received for day in days) == 200
 
 
-async def test_a_count_that_is_cut_off_is_neither_lost_nor_doubled(dock: Dock) -> None:
+@pytest.mark.parametrize("written", [False, True])
+async def test_a_count_that_is_cut_off_is_neither_lost_nor_doubled(dock: Dock, written: bool) -> None:
     source = await dock.source()
     for _ in range(100):
         await dock.take(source)
@@ -172,6 +175,8 @@ async def test_a_count_that_is_cut_off_is_neither_lost_nor_doubled(dock: Dock) -
         if operation == "TransactWriteItems":
             left[0] -= 1
             if left[0] % 3 == 0 and left[0] > 0:
+                if written:
+                    await call(operation, request)
                 raise OSError("cut off")
         return await call(operation, request)
 
@@ -266,6 +271,30 @@ async def test_what_has_expired_is_gone_and_its_delivery_id_is_free_again() -> N
         assert await Events(dock.db).of_source(source.sourceId).all() == []
         again = await dock.take(source, headers=headers)
         assert (again.status, again.event_id == first.event_id) == (202, False)
+
+
+async def test_who_leaves_leaves_nothing_behind(dock: Dock) -> None:
+    source = await dock.source(provider="github")
+    guarded = await dock.source(provider="github", signingSecret="s")
+    for number in range(60):
+        await dock.take(source, headers=[(b"x-github-delivery", str(number).encode())])
+    with pytest.raises(Rejected):
+        await dock.take(guarded)
+    await dock.receiving.connections.create(
+        ANN, source.sourceId, {"name": "x", "destinationUrl": "https://192.0.78.9/"}
+    )
+    await dock.settle()
+    deletion, cursor = RelayDeletion(dock.db), None
+    for _ in range(ROUNDS_MAX):
+        cursor = (await deletion.clean_up(Leaving(ANN), cursor)).cursor
+        if cursor is None:
+            break
+    assert cursor is None
+    await dock.db.delete(await dock.owner())
+    await dock.settle()
+    for table in (main, events, work_table):
+        left = await dock.db.store.call("Scan", {"TableName": table.name})
+        assert left["Items"] == [], table.name
 
 
 # -- billing

@@ -332,6 +332,10 @@ class Duplicates(Access[Duplicate]):
         """Find the first event of a delivery id."""
         return item()
 
+    def of_source(self, sourceId: SourceId) -> Many[Duplicate]:
+        """List the delivery ids of a source."""
+        return query(PK=f"SRC#{sourceId}", SK=begins_with("DUP#"))
+
 
 @events.entity(PK="USER#{userId}", SK="ROLL#{period}#{startsAt:010}#{sourceId}")
 class Rollup(Entity):
