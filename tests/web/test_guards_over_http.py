@@ -49,6 +49,4 @@ def test_a_route_without_a_guard_is_refused() -> None:
 
     limits = Limits(body_bytes_max=1, header_bytes_max=1, timeout_seconds=1)
     with pytest.raises(ValueError, match="GET /open"):
-        assemble(
-            parts=[], limits=limits, authenticator=known_caller, log_key=b"", routes=[unguarded]
-        )
+        assemble(parts=[], limits=limits, authenticator=known_caller, log_key=b"", routes=[unguarded])
