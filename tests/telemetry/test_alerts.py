@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from entrepot.telemetry.errors import Unfit
+from entrepot.telemetry.events import DomainEvent
 from entrepot.telemetry.model import Alert
 from entrepot.telemetry.thresholds import AlertBody
 from tests.telemetry.conftest import Installation
@@ -226,3 +227,25 @@ def test_alerts_are_kept_by_their_owner_over_http(here: Installation) -> None:
     assert ann.delete(path).status_code == 204
     assert ann.get(path).status_code == 404
     assert here.operator().get("/telemetry/alerts").status_code == 403
+
+
+@pytest.mark.anyio
+async def test_an_event_that_is_told_again_after_a_failure_is_the_same_event(floor: Floor) -> None:
+    await alert(floor, metric="t", above=30)
+    await measure(floor, 40)
+    failing = floor.part.notices
+    events: list[str] = []
+
+    async def publish(event: DomainEvent) -> None:
+        events.append(event.id)
+        if len(events) == 1:
+            raise ConnectionError("the relay is away")
+
+    failing._publish = publish
+    floor.clock.advance(20)
+    await floor.work.run_due()
+    await measure(floor, 20)
+    floor.clock.advance(60)
+    await floor.work.run_due()
+    assert len(events) == 3
+    assert len(set(events)) == 2

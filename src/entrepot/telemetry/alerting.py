@@ -8,7 +8,7 @@ from typing import Any
 from entrepot.accounts.model import UserId
 from entrepot.tables import Database, Throttled
 from entrepot.telemetry.alerts import AlertBook, flipped
-from entrepot.telemetry.model import Alert, AlertState, AlertStates, HardwareId, Notice
+from entrepot.telemetry.model import Alert, AlertState, AlertStates, HardwareId
 from entrepot.telemetry.notices import NoticeBoard
 from entrepot.telemetry.rules import Accepted
 from entrepot.telemetry.thresholds import READING_AGE_MS_MAX, concerns, is_raised
@@ -81,16 +81,7 @@ class Alerting:
             else:
                 transaction.replace(after)
             self._notices.put(
-                transaction,
-                Notice(
-                    owner=alert.owner,
-                    alert_id=alert.alert_id,
-                    at_ms=reading.timestamp_ms,
-                    hardware_id=after.hardware_id,
-                    is_raised=after.is_raised,
-                    value=after.value,
-                    friendly_name=friendly_name,
-                ),
+                transaction, alert, after, at_ms=reading.timestamp_ms, friendly_name=friendly_name
             )
         return [{action.kind: action.request} for action in transaction.actions]
 
@@ -112,7 +103,7 @@ def _judge(alert: Alert, state: AlertState | None, reading: Accepted) -> AlertSt
     if state is not None and state.since_ms is not None and reading.timestamp_ms <= state.since_ms:
         # What came late tells of a time before the state that is known.
         return None
-    value = reading.sensors[alert.metric or ""]
+    value = float(reading.sensors[alert.metric or ""])
     before = state is not None and state.is_raised
     if is_raised(alert, value, before=before) == before:
         return None

@@ -264,12 +264,13 @@ class AlertStates(Access[AlertState]):
         return query(PK=f"OWNER#{owner}", SK=begins_with(f"STATE#{alert_id}#"), at_most=10_000)
 
 
-@alerts.entity(PK="OWNER#{owner}", SK="NOTICE#{alert_id}#{at_ms:013}#{hardware_id}")
+@alerts.entity(PK="OWNER#{owner}", SK="NOTICE#{alert_id}#{window:013}#{at_ms:013}#{hardware_id}")
 class Notice(Entity):
-    """A crossing or a silence that has yet to be told: kept with the change, told in groups."""
+    """A crossing or a silence that has yet to be told: kept with the change, told with others of its window."""
 
     owner: UserId
     alert_id: AlertId
+    window: int
     at_ms: int
     hardware_id: HardwareId
     is_raised: bool
@@ -278,9 +279,15 @@ class Notice(Entity):
 
 
 class Notices(Access[Notice]):
-    def one(self, owner: UserId, alert_id: AlertId, at_ms: int, hardware_id: HardwareId) -> Item[Notice]:
+    def one(
+        self, owner: UserId, alert_id: AlertId, window: int, at_ms: int, hardware_id: HardwareId
+    ) -> Item[Notice]:
         """Get one notice."""
         return item()
+
+    def of_window(self, owner: UserId, alert_id: AlertId, window: int) -> Many[Notice]:
+        """List what has yet to be told of an alert's window, oldest first."""
+        return query(PK=f"OWNER#{owner}", SK=begins_with(f"NOTICE#{alert_id}#{window:013}#"), consistent=True)
 
     def of_alert(self, owner: UserId, alert_id: AlertId) -> Many[Notice]:
         """List what has yet to be told of an alert, oldest first."""

@@ -17,7 +17,6 @@ from entrepot.telemetry.model import (
     Device,
     Listening,
     Listenings,
-    Notice,
 )
 from entrepot.telemetry.notices import NoticeBoard
 from entrepot.work import Lease, Work
@@ -112,15 +111,7 @@ class Silence:
                 else:
                     t.replace(after)
                 if after.is_raised:
-                    notice = Notice(
-                        owner=alert.owner,
-                        alert_id=alert.alert_id,
-                        at_ms=now_ms,
-                        hardware_id=device.hardware_id,
-                        is_raised=True,
-                        friendly_name=device.friendly_name,
-                    )
-                    self._notices.put(t, notice)
+                    self._notices.put(t, alert, after, at_ms=now_ms, friendly_name=device.friendly_name)
         except TransactionLost:
             # Another process saw it first.
             return False
