@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from entrepot.fleet.board import ERASED, Board, State
@@ -96,3 +99,16 @@ async def test_a_simulation_that_may_not_register_says_so_in_one_line(fleet: Ser
         await Simulation(Place(url=fleet.address, key="nobody"), 1, print).run()
     with pytest.raises(SimulationError, match="can't be reached"):
         await Simulation(Place(url="http://127.0.0.1:1", key="alice"), 1, print).run()
+
+
+def test_the_command_simulates_for_as_long_as_it_is_told(fleet: Serving) -> None:
+    options = ["--boards", "3", "--url", fleet.address, "--key", "alice", "--speed", "600", "--seconds", "2"]
+    program = [sys.executable, "-m", "entrepot", "simulate", "fleet", *options]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "3 boards registered"
+    assert "heartbeats" in done.stdout.splitlines()[-1]
+    refused = subprocess.run(
+        [*program[:-6], "--key", "nobody"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)

@@ -22,6 +22,8 @@ from entrepot.fleet.rules import Beat, kept_ts
 BATCH_MAX = 500
 WAITING_MAX = 10_000
 FLIGHTS_MAX = 2
+# Those who were answered together come back together, within about this time; one commit can have them all.
+GATHER_SECONDS = 0.002
 # A partition that was missing is made, a lock that met another is asked for again.
 TRIES = 3
 
@@ -78,7 +80,10 @@ class Heartbeats:
     async def _fly(self, line: _Line) -> None:
         try:
             while line.waiting:
+                if line.busy:
+                    await asyncio.sleep(GATHER_SECONDS)
                 count = min(BATCH_MAX, len(line.waiting))
+                line.busy = count > 1
                 await self._write(line, [line.waiting.popleft() for _ in range(count)])
         finally:
             line.flights -= 1
@@ -133,6 +138,8 @@ class _Line:
         self.statement = statement
         self.waiting: deque[_Waiting] = deque()
         self.flights = 0
+        self.busy = False
+        """Whether the last batch had company: then the next is worth a moment's wait."""
 
 
 async def keep_partitions(connection: Connection, now: datetime) -> tuple[list[str], list[str]]:
