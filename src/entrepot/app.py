@@ -102,6 +102,7 @@ def build(
         cursor_key=derived_key(key, "fleet cursors"),
         owners=Owners(uuid_finder(accounts, delivering.domain)),
         publish=delivering.domain.tell_by_uuid,
+        serves=serves,
     )
     telemetry = TelemetryPart(
         db,
@@ -123,6 +124,7 @@ def build(
         destinations=destinations,
         public_url=core.public_url,
     )
+    delivering.domain.count = receiving.counters.note
     accounts.deletion.register("telemetry", telemetry.clean_up)
     accounts.deletion.register("relay", RelayDeletion(db).clean_up)
     application = assemble(

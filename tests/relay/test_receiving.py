@@ -25,6 +25,7 @@ from entrepot.relay.destinations import Destinations
 from entrepot.relay.errors import PlanLimit, Rejected
 from entrepot.relay.ingest import Answer, Arrival
 from entrepot.relay.model import Events, Rollups, Source, SourceId, events
+from entrepot.relay.notify import DomainEvents
 from entrepot.relay.plans import PlanBook
 from entrepot.relay.receiving import Receiving
 from entrepot.relay.settings import Allowance, Plans, Relay
@@ -186,6 +187,22 @@ async def test_a_count_that_is_cut_off_is_neither_lost_nor_doubled(dock: Dock, w
     await dock.settle()
     assert (await dock.seen(source)).eventCount == 100
     assert (await dock.owner()).usageThisMonth == 100
+
+
+async def test_domain_events_are_counted_and_use_up_nothing(dock: Dock) -> None:
+    domain = DomainEvents(dock.db, dock.work, retention=dock.plans.retention)
+    domain.count = dock.receiving.counters.note
+    for number in range(3):
+        async with dock.db.transaction() as transaction:
+            await domain.publish(
+                transaction, user_id=ANN, type_="fleet.device.offline", subject=str(number), data={}
+            )
+    await dock.settle()
+    (source,) = await dock.receiving.sources.of_user(ANN)
+    assert (source.provider, source.eventCount) == ("entrepot", 3)
+    assert (await dock.owner()).usageThisMonth == 0
+    # Nobody else may speak for us.
+    assert await dock.receiving.sources.receiving(source.sourceId) is None
 
 
 async def test_a_new_month_counts_anew() -> None:

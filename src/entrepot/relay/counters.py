@@ -55,15 +55,23 @@ class Counters:
         self._asked: OrderedDict[str, None] = OrderedDict()
         work.handle(COUNT, self.collect, concurrency=8, attempts_max=None)
 
-    def note(self, transaction: Transaction, source: Source, at_ms: int, *, rejected: bool = False) -> None:
+    def note(
+        self,
+        transaction: Transaction,
+        source_id: SourceId,
+        user_id: UserId,
+        at_ms: int,
+        *,
+        rejected: bool = False,
+    ) -> None:
         """Add to the transaction in which something arrives that it is to be counted."""
-        arrived = Arrived(userId=source.userId, at=at_ms, rejected=rejected)
+        arrived = Arrived(userId=user_id, at=at_ms, rejected=rejected)
         self._work.put(
-            transaction, kind=COUNT, arguments=msgspec.to_builtins(arrived), held_by=hold_of(source.sourceId)
+            transaction, kind=COUNT, arguments=msgspec.to_builtins(arrived), held_by=hold_of(source_id)
         )
         now = self._clock.epoch_ms()
-        self._ask(transaction, source.sourceId, (now // EVERY_MS + 1) * EVERY_MS)
-        self._ask(transaction, source.sourceId, now // LATE_EVERY_MS * LATE_EVERY_MS + LATE_AFTER_MS)
+        self._ask(transaction, source_id, (now // EVERY_MS + 1) * EVERY_MS)
+        self._ask(transaction, source_id, now // LATE_EVERY_MS * LATE_EVERY_MS + LATE_AFTER_MS)
 
     def _ask(self, transaction: Transaction, source_id: SourceId, due_at_ms: int) -> None:
         """Have a source counted at this time; this process asks once, or a few times at the same moment."""

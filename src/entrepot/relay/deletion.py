@@ -11,6 +11,7 @@ from entrepot.relay.model import (
     Deliveries,
     Duplicates,
     Events,
+    OwnersOfUuids,
     Rejections,
     Rollups,
     Source,
@@ -37,11 +38,14 @@ class RelayDeletion:
         self._duplicates = Duplicates(db)
         self._rejections = Rejections(db)
         self._rollups = Rollups(db)
+        self._owners = OwnersOfUuids(db)
 
     async def clean_up(self, leaving: Leaving, _: Any) -> Cleared:
         """Delete the next part of what is kept of a person."""
         source = await self._sources.of_user(leaving.userId).first()
         if source is None:
+            if leaving.uuid is not None:
+                await self._db.delete(self._owners.one(leaving.uuid))
             return await self._delete_rollups(leaving.userId)
         for delete in (self._delete_connections, self._delete_events, self._delete_rest):
             count = await delete(source)

@@ -116,7 +116,7 @@ class Ingest:
         )
         async with self._db.transaction() as transaction:
             transaction.create(rejection)
-            self._counters.note(transaction, source, now, rejected=True)
+            self._counters.note(transaction, source.sourceId, source.userId, now, rejected=True)
 
     async def _keep(self, source: Source, standing: Standing, arrival: Arrival, view: EventView) -> Answer:
         event = self._event(source, standing, arrival, view)
@@ -130,7 +130,7 @@ class Ingest:
                     transaction,
                     Dispatch(sourceId=event.sourceId, receivedAt=event.receivedAt, eventId=event.eventId),
                 )
-                self._counters.note(transaction, source, event.receivedAt)
+                self._counters.note(transaction, event.sourceId, event.userId, event.receivedAt)
         except Repeated as repeated:
             first: Duplicate = repeated.record
             return _answer(source, first.eventId, duplicate=True)

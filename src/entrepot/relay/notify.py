@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 
 Retention = Callable[[UserId], Awaitable[int]]
 """How many seconds the events of a user are kept."""
+Count = Callable[[Transaction, SourceId, UserId, int], None]
+"""Notes in a transaction that an event of a source and its owner arrived at this time."""
 
 
 @functools.lru_cache(maxsize=OWNERS_KEPT)
@@ -82,6 +84,8 @@ class DomainEvents:
         self._sources = Sources(db)
         self._owners = OwnersOfUuids(db)
         self._seen: set[UserId] = set()
+        self.count: Count | None = None
+        """How an event is counted; set by who puts the halves together."""
 
     async def source(self, user_id: UserId) -> SourceId:
         """The owner's built-in source, made when it is not there yet."""
@@ -174,6 +178,8 @@ class DomainEvents:
         transaction.create(event)
         place = Dispatch(sourceId=event.sourceId, receivedAt=event.receivedAt, eventId=event.eventId)
         put_dispatch(self._work, transaction, place)
+        if self.count is not None:
+            self.count(transaction, event.sourceId, event.userId, event.receivedAt)
 
     async def _event(
         self, user_id: UserId, type_: str, subject: str, data: Mapping[str, Any], id_: str, time: str
