@@ -248,14 +248,14 @@ class UpdatePlan:
 
     def _condition_text(self) -> str | None:
         table, expressions = self.model.table, self._expressions
-        key = expressions.name(table.key_names[0])
         parts = []
+        if not self.upsert:
+            parts.append(f"attribute_exists({expressions.name(table.key_names[0])})")
         if table.ttl is not None:
             ttl = expressions.name(table.ttl)
             live = f"attribute_not_exists({ttl}) OR {ttl} > :now"
-            parts.append(f"(attribute_not_exists({key}) OR {live})" if self.upsert else f"({live})")
-        if not self.upsert:
-            parts.insert(0, f"attribute_exists({key})")
+            absent = f"attribute_not_exists({expressions.name(table.key_names[0])}) OR " if self.upsert else ""
+            parts.append(f"({absent}{live})")
         if self.when is not None:
             parts.append(f"({expressions.condition(self.when)})")
         return " AND ".join(parts) or None
