@@ -87,6 +87,7 @@ def parts_of(
     data_path: Path = Path("/nowhere"),
     sweep_seconds: float = NEVER_SECONDS,
     publish: Publish | None = None,
+    serves: bool = True,
 ) -> FleetPart:
     return FleetPart(
         settings=Fleet(sweep_seconds=sweep_seconds),
@@ -96,6 +97,7 @@ def parts_of(
         cursor_key=b"cursor key of the tests",
         owners=owner_of,
         publish=publish,
+        serves=serves,
     )
 
 

@@ -16,6 +16,7 @@ from entrepot.clock import Clock
 from entrepot.fleet.model import DomainEvent, precise
 from tests.fleet.boards import Board, beat, pass_time, project, register, status
 from tests.fleet.serving import ALICE, Serving, parts_of, serving
+from tests.fleet.waiting import until
 
 
 @pytest.fixture
@@ -99,6 +100,32 @@ def test_after_a_gap_in_our_listening_each_board_has_two_minutes_anew(fleet: Ser
     assert (sweep(fleet), status(fleet, board)) == (0, "online")
     pass_time(fleet, 125)
     assert sweep(fleet) == 1
+
+
+def test_a_process_that_takes_no_heartbeats_does_not_count_as_listening(
+    fleet: Serving, board: Board, url: str, clock: Clock, sql: Any
+) -> None:
+    beat(fleet, board)
+    clock.advance(600)
+    with serving(parts_of(clock, url=url, serves=False, sweep_seconds=0.05), clock) as worker:
+        assert worker.alice.get("/fleet/projects").status_code == 200
+        assert worker.run(worker.part.work.sweep()) == 0
+    assert sql("SELECT status FROM devices") == [("online",)]
+
+
+def test_a_running_process_sweeps_and_tells_by_itself(url: str, clock: Clock) -> None:
+    told: list[DomainEvent] = []
+
+    async def publish(event: DomainEvent) -> None:
+        told.append(event)
+
+    part = parts_of(clock, url=url, sweep_seconds=0.05, publish=publish)
+    with serving(part, clock) as fleet:
+        board = register(fleet.alice, project(fleet.alice))
+        beat(fleet, board)
+        pass_time(fleet, 125)
+        until(lambda: [event.type for event in told] == ["fleet.device.online", "fleet.device.offline"])
+        assert status(fleet, board) == "offline"
 
 
 def test_after_a_restart_of_postgresql_each_board_has_two_minutes_anew(

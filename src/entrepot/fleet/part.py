@@ -30,7 +30,8 @@ class FleetPart:
     """Give its routes and lanes to the application, and itself as a part.
 
     With an embedded server nothing is started before the service is first used, unless it has data from before:
-    then its boards may go silent, and someone has to notice.
+    then its boards may go silent, and someone has to notice. A process that does not serve HTTP sweeps too, but says
+    nothing of listening.
     """
 
     name = "fleet"
@@ -45,6 +46,7 @@ class FleetPart:
         cursor_key: bytes,
         owners: Owners,
         publish: Publish | None = None,
+        serves: bool = True,
     ) -> None:
         embedded = None if postgres_url else EmbeddedPostgres(data_path / DIRECTORY_NAME)
         self.database = Database(url=postgres_url or None, embedded=embedded)
@@ -52,7 +54,10 @@ class FleetPart:
         self.heartbeats = Heartbeats(self.database, clock)
         self.work = Work(self.database, clock)
         bell = Bell(self.database)
-        self._loops = Loops(self.work, bell, sweep_seconds=settings.sweep_seconds, publish=publish)
+        self._loops = Loops(
+            self.work, bell, sweep_seconds=settings.sweep_seconds, publish=publish, listens=serves
+        )
+        self._serves = serves
         self._listened = False
         self.database.opened.append(self._opened)
         context = Context(
@@ -86,7 +91,8 @@ class FleetPart:
         return Cleared()
 
     async def _opened(self) -> None:
-        # Nothing that happened before we listened counts as silence.
-        await self.work.listen(fresh=not self._listened)
-        self._listened = True
+        if self._serves:
+            # Nothing that happened before we listened counts as silence.
+            await self.work.listen(fresh=not self._listened)
+            self._listened = True
         self._loops.start()

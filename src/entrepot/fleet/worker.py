@@ -114,13 +114,16 @@ def _domain_event(row: Mapping[str, Any]) -> DomainEvent:
 
 
 class Loops:
-    """Runs the work of a process that takes heartbeats, until it is stopped."""
+    """Runs the fleet's work in a process until it is stopped; one that takes heartbeats `listens`."""
 
-    def __init__(self, work: Work, bell: Bell, *, sweep_seconds: float, publish: Publish | None) -> None:
+    def __init__(
+        self, work: Work, bell: Bell, *, sweep_seconds: float, publish: Publish | None, listens: bool = True
+    ) -> None:
         self._work = work
         self._bell = bell
         self._sweep_seconds = sweep_seconds
         self._publish = publish
+        self._listens = listens
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -128,11 +131,12 @@ class Loops:
         if self._tasks:
             return
         loops = [
-            _every(min(LISTENING_SECONDS, self._sweep_seconds), self._work.listen),
             _every(self._sweep_seconds, self._work.sweep),
             _every(UPKEEP_SECONDS, self._keep),
             self._bell.listen(),
         ]
+        if self._listens:
+            loops.append(_every(min(LISTENING_SECONDS, self._sweep_seconds), self._work.listen))
         if self._publish is not None:
             loops.append(self._move(self._publish))
         self._tasks = [asyncio.create_task(loop) for loop in loops]
