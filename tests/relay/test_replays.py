@@ -7,7 +7,7 @@ import pytest
 from entrepot.accounts.model import UserId
 from entrepot.relay.errors import NotFound, WrongValue
 from entrepot.relay.model import ConnectionId, Event, EventId
-from entrepot.relay.replays import Replays, Selection
+from entrepot.relay.replays import Selection
 from entrepot.tables import attr
 from tests.relay.test_deliveries import answering
 from tests.relay.world import ANN, SOURCE, Receiver, World
@@ -18,7 +18,7 @@ FAILS_ONCE = '{"retryableStatuses":[]}'
 
 
 async def test_a_replay_is_a_new_run_with_the_same_webhook_id(world: World, receiver: Receiver) -> None:
-    replays = Replays(world.db, world.work)
+    replays = world.relay.replays
     await world.connect(receiver.url)
     event = await world.receive()
     await world.settle()
@@ -31,7 +31,7 @@ async def test_a_replay_is_a_new_run_with_the_same_webhook_id(world: World, rece
 
 
 async def test_a_replay_while_an_older_run_waits_ends_that_run(world: World, receiver: Receiver) -> None:
-    replays = Replays(world.db, world.work)
+    replays = world.relay.replays
     receiver.handler = answering(500, 200)
     await world.connect(receiver.url)
     event = await world.receive()
@@ -44,7 +44,7 @@ async def test_a_replay_while_an_older_run_waits_ends_that_run(world: World, rec
 
 
 async def test_a_replay_may_name_its_connections(world: World, receiver: Receiver) -> None:
-    replays = Replays(world.db, world.work)
+    replays = world.relay.replays
     for number in (1, 2):
         await world.connect(receiver.url, number)
     event = await world.receive()
@@ -56,7 +56,7 @@ async def test_a_replay_may_name_its_connections(world: World, receiver: Receive
 
 
 async def test_what_cannot_be_replayed_is_said(world: World, receiver: Receiver) -> None:
-    replays = Replays(world.db, world.work)
+    replays = world.relay.replays
     event = await world.receive()
     with pytest.raises(NotFound):
         await replays.one(UserId("usr_" + "b" * 16), event.eventId, None)
@@ -71,7 +71,7 @@ async def test_what_cannot_be_replayed_is_said(world: World, receiver: Receiver)
 
 
 async def test_all_that_failed_is_replayed_to_those_it_failed_for(world: World, receiver: Receiver) -> None:
-    replays = Replays(world.db, world.work)
+    replays = world.relay.replays
     bad = Receiver(answering(500))
     await bad.start()
     await world.connect(receiver.url, 1)
@@ -90,7 +90,7 @@ async def test_all_that_failed_is_replayed_to_those_it_failed_for(world: World, 
 
 
 async def test_a_replay_that_is_cancelled_stops(world: World, receiver: Receiver) -> None:
-    replays = Replays(world.db, world.work)
+    replays = world.relay.replays
     await world.connect(receiver.url)
     for _ in range(3):
         await world.receive()

@@ -39,10 +39,10 @@ from entrepot.relay.model import (
     Sources,
 )
 from entrepot.relay.requests import Requests
-from entrepot.relay.states import WAITING, status_of
+from entrepot.relay.states import WAITING, may_follow, status_of
 from entrepot.relay.tallies import Tallies
 from entrepot.relay.views import view_of
-from entrepot.tables import Database, TransactionLost, attr
+from entrepot.tables import Database, Transaction, TransactionLost, attr
 from entrepot.work import DONE, Again, Held, Lease, Outcome, Work, WorkItem
 
 CONCURRENCY = 128
@@ -50,7 +50,7 @@ DESTINATION_CONCURRENCY = 8
 SHARDS = 4
 # Longer than the longest timeout of an attempt.
 LEASE_SECONDS = 60.0
-# A transaction holds 100 actions; so many deliveries go into one with their work.
+# A transaction holds 100 actions; so many deliveries go into one with their work, or their mark to be counted.
 DISPATCH_AT_ONCE_MAX = 45
 PACES_KEPT = 4096
 
@@ -153,42 +153,69 @@ class DeliveryWork:
         made: list[tuple[Connection, Delivery]],
         before: list[Delivery],
     ) -> None:
-        """Write deliveries, their work and the event's status in one transaction; of very many, the deliveries first.
+        """Write deliveries, their work and the event's status; in one transaction, unless they are very many.
 
-        No delivery can be over before all are there, since their work is put in the last transaction only.
+        Then all deliveries are written before the first work: none can be over, and the event with it, before all are
+        there. Those whose work is put have a time; so a dispatch that was cut off goes on where it was.
         """
-        if len(made) > DISPATCH_AT_ONCE_MAX:
-            for _, delivery in made:
-                lease.transaction.put(delivery)
-            await lease.checkpoint()
         ids = {delivery.connectionId for _, delivery in made}
         kept = [delivery for delivery in before if delivery.connectionId not in ids]
         everything = [*kept, *(delivery for _, delivery in made)]
-        transaction = lease.transaction
-        for connection, delivery in made:
-            if len(made) <= DISPATCH_AT_ONCE_MAX:
-                transaction.put(delivery)
-            if delivery.state == "filtered":
-                self._tallies.note(transaction, delivery, None)
-                continue
-            errand = Errand(
-                sourceId=event.sourceId,
-                receivedAt=event.receivedAt,
-                eventId=event.eventId,
-                connectionId=connection.connectionId,
-                run=event.run,
-                alone=len(everything) == 1,
-            )
-            put_errand(
-                self._work,
-                transaction,
-                errand,
-                destination=connection.connectionId,
-                due_at_ms=delivery.nextAttemptAt or 0,
-            )
         status = status_of((delivery.state, delivery.attemptCount) for delivery in everything)
-        if status != event.status:
-            self._endings.change_event(transaction, _place(event), status, event.run)
+        if event.status in may_follow(status):
+            self._endings.change_event(lease.transaction, _place(event), status, event.run)
+        if len(made) <= DISPATCH_AT_ONCE_MAX:
+            for connection, delivery in made:
+                self._put_delivery(lease.transaction, delivery)
+                if delivery.state == "pending":
+                    self._put_errand(
+                        lease.transaction, event, connection, delivery, alone=len(everything) == 1
+                    )
+            return
+        written = {delivery.connectionId: delivery for delivery in before if delivery.run == event.run}
+        for batch in _batches([entry for entry in made if entry[1].connectionId not in written]):
+            for _, delivery in batch:
+                self._put_delivery(lease.transaction, msgspec.structs.replace(delivery, nextAttemptAt=None))
+            await lease.checkpoint()
+        waiting = [entry for entry in made if _waits_for_work(written.get(entry[1].connectionId), entry[1])]
+        for batch in _batches(waiting):
+            for connection, delivery in batch:
+                lease.transaction.update(
+                    self._deliveries.one(event.eventId, connection.connectionId),
+                    attr(Delivery.nextAttemptAt).set(delivery.nextAttemptAt),
+                )
+                self._put_errand(lease.transaction, event, connection, delivery, alone=False)
+            await lease.checkpoint()
+
+    def _put_delivery(self, transaction: Transaction, delivery: Delivery) -> None:
+        transaction.put(delivery)
+        if delivery.state == "filtered":
+            self._tallies.note(transaction, delivery, None)
+
+    def _put_errand(
+        self,
+        transaction: Transaction,
+        event: Event,
+        connection: Connection,
+        delivery: Delivery,
+        *,
+        alone: bool,
+    ) -> None:
+        errand = Errand(
+            sourceId=event.sourceId,
+            receivedAt=event.receivedAt,
+            eventId=event.eventId,
+            connectionId=connection.connectionId,
+            run=event.run,
+            alone=alone,
+        )
+        put_errand(
+            self._work,
+            transaction,
+            errand,
+            destination=connection.connectionId,
+            due_at_ms=delivery.nextAttemptAt or 0,
+        )
 
     # -- one delivery
 
@@ -310,6 +337,21 @@ class Paces:
         if len(self._next_ms) > PACES_KEPT:
             self._next_ms.popitem(last=False)
         return 0
+
+
+Entry = tuple[Connection, Delivery]
+
+
+def _batches(entries: list[Entry]) -> list[list[Entry]]:
+    return [
+        entries[start : start + DISPATCH_AT_ONCE_MAX]
+        for start in range(0, len(entries), DISPATCH_AT_ONCE_MAX)
+    ]
+
+
+def _waits_for_work(written: Delivery | None, made: Delivery) -> bool:
+    found = made if written is None else written
+    return found.state == "pending" and (written is None or written.nextAttemptAt is None)
 
 
 def _attempt(delivery: Delivery, connection: Connection, answer: Answer, now_ms: int) -> Attempt:
