@@ -6,15 +6,20 @@ import os
 import shutil
 import signal
 import tempfile
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 
 from entrepot.clock import Clock
 from entrepot.fleet import database
+from entrepot.fleet.postgres import EmbeddedPostgres
 from tests.fleet.boards import beat, project, register
 from tests.fleet.serving import Serving, parts_of, serving
 from tests.fleet.waiting import until
@@ -107,3 +112,34 @@ def test_a_database_with_a_legacy_fleet_is_not_touched_unasked(empty_url: str, c
             "SELECT relname FROM pg_class WHERE relname IN ('projects', 'fleet_version')"
         )
         assert tables.fetchall() == []
+
+
+def test_no_heartbeat_that_was_answered_is_lost_when_the_server_is_killed(
+    data_path: Path, clock: Clock
+) -> None:
+    with serving(parts_of(clock, data_path=data_path), clock) as fleet:
+        home = project(fleet.alice)
+        boards = [register(fleet.alice, home) for _ in range(8)]
+        taken: list[str] = []
+        killed = threading.Event()
+
+        def live(number: int) -> None:
+            for n in range(60):
+                name = f"{number}.{n}"
+                if beat(fleet, boards[number], fw_version=name).status_code == 200:
+                    taken.append(name)
+                if len(taken) >= 100 and not killed.is_set():
+                    killed.set()
+                    pid = (data_path / "postgres" / "18" / "postmaster.pid").read_text().splitlines()[0]
+                    for process in [*psutil.Process(int(pid)).children(), psutil.Process(int(pid))]:
+                        with suppress(psutil.NoSuchProcess):
+                            process.kill()
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(live, range(8)))
+        assert killed.is_set()
+        until(lambda: beat(fleet, boards[0]).status_code == 200)
+        with psycopg.connect(EmbeddedPostgres(data_path / "postgres").url()) as connection:
+            kept = {row[0] for row in connection.execute("SELECT fw_version FROM device_heartbeats")}
+    assert set(taken) <= kept
+    assert len(taken) >= 100
