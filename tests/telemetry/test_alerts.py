@@ -152,6 +152,7 @@ async def test_a_silent_device_is_told_once_and_again_after_it_came_back(floor: 
     assert [(event.type, event.subject) for event in floor.events] == [("telemetry.device.silent", MAC)]
     floor.events = []
     await measure(floor, 1)
+    floor.clock.advance(1)
     assert await floor.part.silence.sweep() == 1
     await listen(floor, 16 * MINUTE)
     assert await floor.part.silence.sweep() == 1

@@ -9,6 +9,7 @@ from datetime import datetime
 from entrepot.tables import Database, TablesError, TransactionLost
 from entrepot.telemetry.alerts import flipped
 from entrepot.telemetry.devices import ACTIVITY_MS, DeviceBook
+from entrepot.telemetry.errors import Unknown
 from entrepot.telemetry.model import (
     Alert,
     Alerts,
@@ -97,9 +98,15 @@ class Silence:
             # Only a sign of life ends it; that we began to listen anew does not.
             is_over = seen_ms > (state.since_ms or 0)
             return is_over and await self._move(alert, device, state, now_ms)
-        # Activity is written every five minutes at most: the device may have been heard that much later.
-        heard_ms = max(seen_ms, since_ms) + ACTIVITY_MS
-        is_silent = now_ms - heard_ms >= (alert.silent_for_seconds or 0) * 1000
+        if not _is_silent(alert, seen_ms, since_ms=since_ms, now_ms=now_ms):
+            return False
+        # The list comes from an index, and indexes lag: the device itself has the last word.
+        try:
+            device = await self._devices.one(device.hardware_id, None)
+        except Unknown:
+            return False
+        seen_ms = _epoch_ms(device.last_seen_at)
+        is_silent = _is_silent(alert, seen_ms, since_ms=since_ms, now_ms=now_ms)
         return is_silent and await self._move(alert, device, state, now_ms)
 
     async def _move(self, alert: Alert, device: Device, state: AlertState | None, now_ms: int) -> bool:
@@ -116,6 +123,12 @@ class Silence:
             # Another process saw it first.
             return False
         return True
+
+
+def _is_silent(alert: Alert, seen_ms: int, *, since_ms: int, now_ms: int) -> bool:
+    # Activity is written every five minutes at most: the device may have been heard that much later.
+    heard_ms = max(seen_ms, since_ms) + ACTIVITY_MS
+    return now_ms - heard_ms >= (alert.silent_for_seconds or 0) * 1000
 
 
 def _epoch_ms(stamp: str) -> int:
