@@ -299,8 +299,8 @@ async def main(count: int) -> None:
     print("\ndeliveries of 1 KB, put one after the other")
     for dead, words in (
         (0, "no dead destination"),
-        (1, "1 of 100 dead"),
-        (100, "one dead beside a live one"),
+        (1, "1 % to a dead one"),
+        (100, "all to a dead one too"),
     ):
         with tempfile.TemporaryDirectory() as directory:
             rate, p50, p99 = await deliveries(Path(directory), count, dead)

@@ -146,7 +146,12 @@ def build(
                     *accounts_pages.routes(accounts),
                     *job_routes(work),
                     *receiving.routes,
-                    *delivering.routes(sources=receiving.sources, plans=plans, trail=accounts.trail),
+                    *delivering.routes(
+                        sources=receiving.sources,
+                        connections=receiving.connections,
+                        plans=plans,
+                        trail=accounts.trail,
+                    ),
                     *fleet.routes,
                     *telemetry.routes,
                 ],

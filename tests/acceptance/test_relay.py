@@ -117,6 +117,11 @@ def test_an_event_goes_out_is_replayed_followed_and_reported(tmp_path: Path) -> 
         assert caller.get(progress).json()["done"] == 1
         assert caller.delete(progress).status_code == 204
 
+        tried = caller.post(f"/hooks/connections/{connected.json()['connectionId']}/test").json()
+        assert (tried["statusCode"], tried["error"]) == (200, None)
+        headers, sent = shop.requests.get(timeout=SECONDS_MAX)
+        Webhook(secret).verify(sent, headers)
+
         until(lambda: caller.get("/hooks/analytics").json()["totals"]["delivered"] == 3)
         assert caller.get("/hooks/analytics", params={"period": "7d"}).json()["usage"]["plan"] == "team"
         assert caller.get("/hooks/analytics", params={"period": "9y"}).status_code == 400

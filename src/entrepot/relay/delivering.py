@@ -10,9 +10,11 @@ from entrepot.accounts.sealing import Sealer
 from entrepot.accounts.trail import Trail
 from entrepot.relay.analytics import Analytics
 from entrepot.relay.api import analytics as analytics_api
+from entrepot.relay.api import notify as notify_api
 from entrepot.relay.api import replays as replays_api
 from entrepot.relay.api import tail as tail_api
 from entrepot.relay.attempts import Sender
+from entrepot.relay.connections import ConnectionBook
 from entrepot.relay.destinations import Destinations
 from entrepot.relay.health import PAUSE_AFTER_SECONDS, Health
 from entrepot.relay.notify import DomainEvents, Retention
@@ -57,9 +59,18 @@ class Delivering:
         self.tails = Tails(db)
         self.analytics = Analytics(db)
 
-    def routes(self, *, sources: SourceBook, plans: PlanBook, trail: Trail) -> list[HTTPRouteHandler]:
-        """The routes of replays, the tail and analytics."""
+    def routes(
+        self, *, sources: SourceBook, connections: ConnectionBook, plans: PlanBook, trail: Trail
+    ) -> list[HTTPRouteHandler]:
+        """The routes of replays, the tail, analytics and notifying."""
         return [
+            *notify_api.routes(
+                connections=connections,
+                domain=self.domain,
+                requests=self.requests,
+                sender=self.sender,
+                trail=trail,
+            ),
             *replays_api.routes(self.replays, trail),
             *tail_api.routes(sources, self.tails),
             *analytics_api.routes(self.analytics, plans),

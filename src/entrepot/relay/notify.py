@@ -144,6 +144,11 @@ class DomainEvents:
         except Repeated:
             return
 
+    async def sample(self, user_id: UserId) -> Event:
+        """An event to try a connection with; it is not kept."""
+        now = self._clock.stamp()
+        return await self._event(user_id, "relay.test", "sample", {"hello": "world"}, nanoid(), now)
+
     async def tell(self, event: Told) -> None:
         """Publish what a service tells, once however often it is told."""
         await self.publish_once(
