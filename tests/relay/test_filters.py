@@ -123,6 +123,18 @@ def test_rules_are_bounded_in_number_and_depth() -> None:
         filters.checked([deep])
 
 
+def test_values_that_are_nested_without_end_hang_nothing() -> None:
+    deep: Any = 1
+    for _ in range(900):
+        deep = [deep]
+    with pytest.raises(WrongValue, match="too deep"):
+        filters.checked([{"path": "$", "operator": "equals", "value": deep}])
+    raw = b"[" * 900 + b"]" * 900
+    rule = filters.checked([{"path": "$", "operator": "equals", "value": [[[]]]}])
+    seen = EventView(method="POST", headers={}, query="", body=raw, content_type="application/json")
+    assert rule.explain(seen)[0]["passed"] is False
+
+
 def test_a_pattern_that_hangs_others_ends_at_once() -> None:
     began = time.perf_counter()
     assert not passes("$.s", "regex", "^(a+)+$", body=msgspec.json.encode({"s": "a" * 50_000 + "b"}))

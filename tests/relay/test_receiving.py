@@ -28,6 +28,7 @@ from entrepot.relay.model import Events, Rollups, Source, SourceId, events
 from entrepot.relay.notify import DomainEvents
 from entrepot.relay.plans import PlanBook
 from entrepot.relay.receiving import Receiving
+from entrepot.relay.requests import purpose_of
 from entrepot.relay.settings import Allowance, Plans, Relay
 from entrepot.tables import Database, provision
 from entrepot.work import DONE, Lease, Outcome, Work, WorkItem
@@ -263,6 +264,21 @@ async def test_what_is_deleted_here_is_refused_at_once(dock: Dock) -> None:
     await dock.receiving.sources.delete(ANN, source.sourceId)
     assert await dock.receiving.sources.receiving(source.sourceId) is None
     assert await dock.receiving.sources.receiving(SourceId("src_" + "0" * 16)) is None
+
+
+async def test_of_two_rotations_at_once_one_is_told_to_look_again(dock: Dock) -> None:
+    source = await dock.source()
+    book = dock.receiving.connections
+    made, first, _ = await book.create(
+        ANN, source.sourceId, {"name": "x", "destinationUrl": "https://192.0.78.9/"}
+    )
+    ends = await asyncio.gather(
+        *(book.rotate_secret(ANN, made.connectionId) for _ in range(2)), return_exceptions=True
+    )
+    assert sorted(type(end).__name__ for end in ends) == ["Changed", "tuple"]
+    kept = await book.get(ANN, made.connectionId)
+    opened = Sealer([b"k" * 32]).open(kept.previousSecret or "", purpose=purpose_of(made.connectionId))
+    assert opened == first
 
 
 async def test_secrets_are_sealed_at_rest(dock: Dock) -> None:

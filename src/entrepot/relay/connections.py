@@ -12,15 +12,16 @@ from entrepot.ids import nanoid
 from entrepot.relay import filters, retries, transforms
 from entrepot.relay.deliveries import release_connection
 from entrepot.relay.destinations import DestinationRefused, Destinations
-from entrepot.relay.errors import NotFound, PlanLimit, TransformFailed, WrongValue
+from entrepot.relay.errors import Changed, NotFound, PlanLimit, TransformFailed, WrongValue
 from entrepot.relay.model import Connection, ConnectionId, Connections, SourceId
 from entrepot.relay.plans import PlanBook
 from entrepot.relay.requests import purpose_of
 from entrepot.relay.rules import json_text
+from entrepot.relay.shapes import bounded
 from entrepot.relay.signing import new_secret
 from entrepot.relay.sources import SourceBook
 from entrepot.relay.views import EventView
-from entrepot.tables import Change, Database, attr
+from entrepot.tables import Change, ConditionFailed, Database, TransactionLost, attr
 from entrepot.work import Work
 
 ID_CHARACTERS = 16
@@ -126,14 +127,17 @@ class ConnectionBook:
         changes.append(attr(Connection.updatedAt).set(self._db.clock.stamp()))
         if fields.get("status") == "active":
             changes += [attr(Connection.pausedReason).remove(), attr(Connection.failingSince).remove()]
-        async with self._db.transaction() as transaction:
-            transaction.update(
-                self._connections.one(old.sourceId, connection_id),
-                *changes,
-                when=attr(Connection.status) != "deleted",
-            )
-            if fields.get("status") == "active":
-                release_connection(self._work, transaction, connection_id)
+        try:
+            async with self._db.transaction() as transaction:
+                transaction.update(
+                    self._connections.one(old.sourceId, connection_id),
+                    *changes,
+                    when=attr(Connection.status) != "deleted",
+                )
+                if fields.get("status") == "active":
+                    release_connection(self._work, transaction, connection_id)
+        except TransactionLost:
+            raise Changed("connection", connection_id) from None
         return await self._connections.one(old.sourceId, connection_id).required(), warning
 
     async def delete(self, user_id: UserId, connection_id: ConnectionId) -> None:
@@ -151,14 +155,17 @@ class ConnectionBook:
         """Sign with a new secret, and with the old one beside it for a day."""
         old = await self.get(user_id, connection_id)
         secret = new_secret()
-        changed = await self._db.update(
-            self._connections.one(old.sourceId, connection_id),
-            attr(Connection.signingSecret).set(self._seal(connection_id, secret)),
-            attr(Connection.previousSecret).set(old.signingSecret),
-            attr(Connection.previousSecretUntil).set(self._db.clock.epoch_seconds() + OLD_SECRET_SECONDS),
-            attr(Connection.updatedAt).set(self._db.clock.stamp()),
-            when=attr(Connection.signingSecret) == old.signingSecret,
-        )
+        try:
+            changed = await self._db.update(
+                self._connections.one(old.sourceId, connection_id),
+                attr(Connection.signingSecret).set(self._seal(connection_id, secret)),
+                attr(Connection.previousSecret).set(old.signingSecret),
+                attr(Connection.previousSecretUntil).set(self._db.clock.epoch_seconds() + OLD_SECRET_SECONDS),
+                attr(Connection.updatedAt).set(self._db.clock.stamp()),
+                when=attr(Connection.signingSecret) == old.signingSecret,
+            )
+        except ConditionFailed:
+            raise Changed("connection", connection_id) from None
         return changed, secret
 
     def header_names(self, connection: Connection) -> list[str]:
@@ -203,9 +210,10 @@ def dry_run(connection: Connection, view: EventView) -> DryRun:
     except TransformFailed as failed:
         return DryRun(passes, rules, None, failed.message)
     try:
-        return DryRun(passes, rules, msgspec.json.decode(made.body))
+        output = msgspec.json.decode(made.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return DryRun(passes, rules, made.body.decode(errors="replace"))
+    return DryRun(passes, rules, output if bounded(output) else made.body.decode())
 
 
 def _set(name: str, value: Any) -> Change:

@@ -2,6 +2,7 @@
 
 RelayError
 ├── NotFound             there is no such source, connection, event …, or it is someone else's
+├── Changed              another change came between; nothing was written
 ├── WrongValue           a field is wrong; says which and why
 ├── PlanLimit            the owner's plan has no room for it
 ├── Rejected             a request of a sender was not taken; `cause` says why
@@ -23,6 +24,11 @@ class RelayError(Exception):
 class NotFound(RelayError):
     def __init__(self, noun: str, id_: str) -> None:
         super().__init__(f"There is no {noun} {id_[:64]} of yours.", code=f"{noun.upper()}_NOT_FOUND")
+
+
+class Changed(RelayError):
+    def __init__(self, noun: str, id_: str) -> None:
+        super().__init__(f"The {noun} {id_} was changed at the same moment; look again.", code="CHANGED")
 
 
 class WrongValue(RelayError):

@@ -15,6 +15,7 @@ import msgspec
 import re2  # type: ignore[import-untyped]
 
 from entrepot.relay.errors import WrongValue
+from entrepot.relay.shapes import bounded
 from entrepot.relay.views import MISSING, EventView, Path, path_of
 
 RULES_MAX = 100
@@ -141,8 +142,8 @@ def _leaf(given: dict[str, Any], at: str) -> Rule:
     if "value" not in given and operator not in _WITHOUT_VALUE:
         raise WrongValue(f"{at}.value", f"is missing; {operator} needs it")
     value = given.get("value")
-    if len(msgspec.json.encode(value)) > VALUE_BYTES_MAX:
-        raise WrongValue(f"{at}.value", f"is larger than {VALUE_BYTES_MAX} bytes")
+    if not bounded(value) or len(msgspec.json.encode(value)) > VALUE_BYTES_MAX:
+        raise WrongValue(f"{at}.value", f"is larger than {VALUE_BYTES_MAX} bytes, or too deep")
     try:
         return Rule(given, path_of(path), operator, _OPERATORS[operator](value))
     except WrongValue as wrong:
@@ -259,6 +260,8 @@ _PASS_MISSING = frozenset({"not_exists", "not_equals", "not_contains", "not_in"}
 def _shown(found: Any) -> Any:
     if isinstance(found, str):
         return found[:FOUND_CHARACTERS_MAX]
+    if not bounded(found):
+        return "…"
     text = msgspec.json.encode(found)
     if len(text) <= FOUND_CHARACTERS_MAX:
         return found

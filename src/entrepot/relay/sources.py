@@ -10,12 +10,12 @@ from entrepot.accounts.model import UserId
 from entrepot.accounts.sealing import Sealer
 from entrepot.ids import nanoid
 from entrepot.relay.deliveries import release_source
-from entrepot.relay.errors import NotFound, PlanLimit, WrongValue
+from entrepot.relay.errors import Changed, NotFound, PlanLimit, WrongValue
 from entrepot.relay.model import Rejection, Rejections, Source, SourceId, Sources
 from entrepot.relay.plans import PlanBook
 from entrepot.relay.rules import source_seal
 from entrepot.relay.views import path_of
-from entrepot.tables import Database, Page, attr
+from entrepot.tables import Change, Database, Page, TransactionLost, attr
 from entrepot.work import Work
 
 ID_CHARACTERS = 16
@@ -101,14 +101,10 @@ class SourceBook:
             attr(getattr(Source, name)).remove() if value is None else attr(getattr(Source, name)).set(value)
             for name, value in stored.items()
         ]
-        async with self._db.transaction() as transaction:
-            if changes:
-                transaction.update(
-                    self._sources.one(user_id, source_id), *changes, when=attr(Source.status) != "deleted"
-                )
-            if fields.get("status") == "active":
-                # Also when it was active: what a lost race left held goes on.
-                release_source(self._work, transaction, source_id)
+        try:
+            await self._write(user_id, source_id, changes, release=fields.get("status") == "active")
+        except TransactionLost:
+            raise Changed("source", source_id) from None
         self._known.pop(source_id, None)
         return await self.get(user_id, source_id)
 
@@ -117,8 +113,22 @@ class SourceBook:
         source = await self.get(user_id, source_id)
         if source.provider == "entrepot":
             raise WrongValue("sourceId", "the built-in source can be paused, not deleted")
-        await self._db.update(self._sources.one(user_id, source_id), attr(Source.status).set("deleted"))
+        try:
+            await self._write(user_id, source_id, [attr(Source.status).set("deleted")], release=True)
+        except TransactionLost:
+            raise NotFound("source", source_id) from None
         self._known.pop(source_id, None)
+
+    async def _write(
+        self, user_id: UserId, source_id: SourceId, changes: list[Change], *, release: bool
+    ) -> None:
+        async with self._db.transaction() as transaction:
+            if changes:
+                source = self._sources.one(user_id, source_id)
+                transaction.update(source, *changes, when=attr(Source.status) != "deleted")
+            if release:
+                # Also when it was active: what a lost race left held goes on, and what is deleted meets its end.
+                release_source(self._work, transaction, source_id)
 
     async def rejections(
         self, user_id: UserId, source_id: SourceId, *, limit: int, cursor: str | None

@@ -17,7 +17,7 @@ from entrepot.http import problems
 from entrepot.http.caller import Caller
 from entrepot.relay.billing import Billing
 from entrepot.relay.connections import ConnectionBook
-from entrepot.relay.errors import NotFound, PlanLimit, Rejected, RelayError, WrongValue
+from entrepot.relay.errors import Changed, NotFound, PlanLimit, Rejected, RelayError, WrongValue
 from entrepot.relay.events import EventLog
 from entrepot.relay.sources import SourceBook
 
@@ -65,6 +65,8 @@ def problem_of(error: RelayError) -> problems.Problem:
         return problems.NotFound(error.message, code=error.code)
     if isinstance(error, WrongValue):
         return problems.Invalid([problems.FieldError(error.field, error.complaint)])
+    if isinstance(error, Changed):
+        return problems.Conflict(error.message, code=error.code)
     if isinstance(error, PlanLimit):
         return problems.Forbidden(error.message, code=error.code)
     if isinstance(error, Rejected):
