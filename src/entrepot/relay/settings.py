@@ -13,33 +13,54 @@ from entrepot.settings import Section, says
 DAY_SECONDS = 24 * 3600
 
 
+Events = Annotated[int, Meta(ge=0)]
+Sources = Annotated[int, Meta(ge=0)]
+Connections = Annotated[int, Meta(ge=0)]
+Inbound = Annotated[int, Meta(ge=1)]
+Retention = Annotated[int, Meta(ge=60)]
+
+
 class Allowance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a plan allows."""
+    """What a plan allows; the numbers are those of `team`."""
 
-    events_per_month: Annotated[int, Meta(ge=0)]
-    sources: Annotated[int, Meta(ge=0)]
-    connections_per_source: Annotated[int, Meta(ge=0)]
-    inbound_per_minute: Annotated[int, Meta(ge=1)]
-    retention_seconds: Annotated[int, Meta(ge=60)]
+    events_per_month: Events = 5_000_000
+    sources: Sources = 200
+    connections_per_source: Connections = 50
+    inbound_per_minute: Inbound = 10_000
+    retention_seconds: Retention = 90 * DAY_SECONDS
 
 
-def _allowance(events: int, sources: int, connections: int, inbound: int, days: int) -> Allowance:
-    return Allowance(
-        events_per_month=events,
-        sources=sources,
-        connections_per_source=connections,
-        inbound_per_minute=inbound,
-        retention_seconds=days * DAY_SECONDS,
-    )
+class Free(Allowance, frozen=True, kw_only=True):
+    events_per_month: Events = 5_000
+    sources: Sources = 3
+    connections_per_source: Connections = 2
+    inbound_per_minute: Inbound = 100
+    retention_seconds: Retention = DAY_SECONDS
+
+
+class Starter(Allowance, frozen=True, kw_only=True):
+    events_per_month: Events = 100_000
+    sources: Sources = 10
+    connections_per_source: Connections = 5
+    inbound_per_minute: Inbound = 500
+    retention_seconds: Retention = 7 * DAY_SECONDS
+
+
+class Pro(Allowance, frozen=True, kw_only=True):
+    events_per_month: Events = 1_000_000
+    sources: Sources = 50
+    connections_per_source: Connections = 20
+    inbound_per_minute: Inbound = 2_000
+    retention_seconds: Retention = 30 * DAY_SECONDS
 
 
 class Plans(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All plans."""
+    """All plans; what the file does not say of one stays as it is here."""
 
-    free: Allowance = _allowance(5_000, 3, 2, 100, 1)
-    starter: Allowance = _allowance(100_000, 10, 5, 500, 7)
-    pro: Allowance = _allowance(1_000_000, 50, 20, 2_000, 30)
-    team: Allowance = _allowance(5_000_000, 200, 50, 10_000, 90)
+    free: Free = Free()
+    starter: Starter = Starter()
+    pro: Pro = Pro()
+    team: Allowance = Allowance()
 
     def of(self, plan: Plan) -> Allowance:
         """What this plan allows."""
