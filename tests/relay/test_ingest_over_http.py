@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import msgspec
@@ -124,6 +126,23 @@ def test_the_largest_body_is_taken_and_one_byte_more_is_413(
     assert sender.post(f"/in/{id_}", content=largest + b"a").status_code == 413
     chunks = sender.post(f"/in/{id_}", content=(b"a" * 1024 for _ in range(257)))
     assert chunks.status_code == 413
+
+
+def test_a_sender_that_leaves_in_the_middle_has_sent_nothing(
+    installation: Installation, owner: httpx.Client, sender: httpx.Client
+) -> None:
+    id_ = source(owner)
+    address = urlsplit(installation.url)
+    with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+        head = f"POST /in/{id_} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
+        connection.sendall(head.encode() + b"half")
+        connection.shutdown(socket.SHUT_WR)
+        # The server closes when it has seen the end.
+        while connection.recv(4096):
+            pass
+    whole = sender.post(f"/in/{id_}", content=b"whole").json()["id"]
+    listed = owner.get(f"/hooks/sources/{id_}/events").json()["events"]
+    assert [line["eventId"] for line in listed] == [whole]
 
 
 def test_unknown_and_deleted_sources_are_404(owner: httpx.Client, sender: httpx.Client) -> None:
