@@ -22,7 +22,7 @@ from entrepot.relay.billing import Billing, Subscription, plan_of
 from entrepot.relay.deletion import RelayDeletion
 from entrepot.relay.deliveries import DISPATCH, dispatch_of
 from entrepot.relay.destinations import Destinations
-from entrepot.relay.errors import PlanLimit, Rejected
+from entrepot.relay.errors import NotFound, PlanLimit, Rejected
 from entrepot.relay.ingest import Answer, Arrival
 from entrepot.relay.model import Events, Rollups, Source, SourceId, events
 from entrepot.relay.notify import DomainEvents
@@ -255,7 +255,12 @@ async def test_a_new_source_takes_events_while_indexes_lag() -> None:
     async with docked() as (dock, engine):
         engine.set_chaos(Chaos.parse("index_lag_ms=60000"))
         source = await dock.source()
-        assert (await dock.take(source)).status == 202
+        taken = await dock.take(source)
+        assert taken.status == 202
+        assert taken.event_id is not None
+        assert (await dock.receiving.events.get(ANN, taken.event_id)).sourceId == source.sourceId
+        with pytest.raises(NotFound):
+            await dock.receiving.events.get(UserId("usr_" + "b" * 16), taken.event_id)
 
 
 async def test_what_is_deleted_here_is_refused_at_once(dock: Dock) -> None:

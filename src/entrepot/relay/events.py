@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import msgspec
 
 from entrepot.accounts.model import UserId
@@ -24,6 +26,8 @@ from entrepot.relay.sources import SourceBook
 from entrepot.tables import Database, Page, attr
 from entrepot.tables import NotFound as NoItem
 
+# A sender that asks for what it has just sent asks the process that took it, mostly.
+RECENT_MAX = 10_000
 LATEST_MS = 9_999_999_999_999
 
 
@@ -46,6 +50,13 @@ class EventLog:
         self._deliveries = Deliveries(db)
         self._attempts = Attempts(db)
         self._duplicates = Duplicates(db)
+        self._recent: OrderedDict[EventId, tuple[SourceId, int]] = OrderedDict()
+
+    def remember(self, event: Event) -> None:
+        """Know where an event is before the index does."""
+        self._recent[event.eventId] = (event.sourceId, event.receivedAt)
+        if len(self._recent) > RECENT_MAX:
+            self._recent.popitem(last=False)
 
     async def page(
         self, user_id: UserId, source_id: SourceId, wanted: Selection, *, limit: int, cursor: str | None
@@ -66,7 +77,11 @@ class EventLog:
 
     async def get(self, user_id: UserId, event_id: EventId) -> Event:
         """One of an owner's events; raises NotFound."""
-        found = await self._events.by_id(event_id)
+        place = self._recent.get(event_id)
+        if place is not None:
+            found = await self._events.one(*place, event_id)
+        else:
+            found = await self._events.by_id(event_id)
         if found is None or found.userId != user_id:
             raise NotFound("event", event_id)
         return found

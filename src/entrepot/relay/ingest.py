@@ -12,6 +12,7 @@ from entrepot.relay import rules, verification
 from entrepot.relay.counters import Counters
 from entrepot.relay.deliveries import Dispatch, put_dispatch
 from entrepot.relay.errors import Rejected
+from entrepot.relay.events import EventLog
 from entrepot.relay.model import Duplicate, Event, EventId, Rejection, Source
 from entrepot.relay.plans import PlanBook, Standing
 from entrepot.relay.sources import SourceBook
@@ -52,7 +53,14 @@ class Ingest:
     """Takes what senders send."""
 
     def __init__(
-        self, db: Database, work: Work, *, sources: SourceBook, plans: PlanBook, counters: Counters
+        self,
+        db: Database,
+        work: Work,
+        *,
+        sources: SourceBook,
+        plans: PlanBook,
+        counters: Counters,
+        events: EventLog,
     ) -> None:
         self._db = db
         self._clock = db.clock
@@ -60,6 +68,7 @@ class Ingest:
         self._sources = sources
         self._plans = plans
         self._counters = counters
+        self._events = events
 
     async def take(self, source: Source, standing: Standing, arrival: Arrival) -> Answer:
         """Verify and keep a request; raises Rejected, PlanLimit.
@@ -134,6 +143,7 @@ class Ingest:
         except Repeated as repeated:
             first: Duplicate = repeated.record
             return _answer(source, first.eventId, duplicate=True)
+        self._events.remember(event)
         return _answer(source, event.eventId)
 
     def _event(self, source: Source, standing: Standing, arrival: Arrival, view: EventView) -> Event:

@@ -47,7 +47,9 @@ class Receiving:
         )
         self.events = EventLog(db, sources=self.sources)
         self.counters = Counters(db, work)
-        self.ingest = Ingest(db, work, sources=self.sources, plans=plans, counters=self.counters)
+        self.ingest = Ingest(
+            db, work, sources=self.sources, plans=plans, counters=self.counters, events=self.events
+        )
         context = Context(
             sources=self.sources,
             connections=self.connections,
