@@ -1,13 +1,13 @@
 """Ingest: each reading is one transaction of its own, and those of a request share one commit.
 
 A transaction puts `processed_batches` on condition that it is not there, and `device_readings`. Now and then it holds
-more: a mark that its day is to be rolled up, or the crossing of a threshold with the notice of it.
+more: the crossing of a threshold, with the notice of it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -25,6 +25,8 @@ from entrepot.telemetry.rollups import Rollups
 from entrepot.telemetry.rules import Accepted, Bounds, ReadingBody, Root
 
 CONDITION_FAILED = "ConditionalCheckFailed"
+UNLESS_KNOWN = "attribute_not_exists(batch_id)"
+UNLESS_LIVE = "attribute_not_exists(batch_id) OR expiration_time <= :now"
 
 Put = dict[str, Any]
 
@@ -52,7 +54,6 @@ class Receipt(Struct, frozen=True):
 
     now: int
     received_at: str
-    values: dict[str, int]
 
 
 class Ingest:
@@ -127,7 +128,7 @@ class Ingest:
         self, owner: UserId | None, readings: list[Accepted], known: dict[str, Known], answer: Answer
     ) -> None:
         now = self._db.now()
-        receipt = Receipt(now, stamp_of(now * 1000), {":now": now})
+        receipt = Receipt(now, stamp_of(now * 1000))
         crossings = await self._alerting.crossings_of(owner, readings)
         plain = [reading for reading in readings if reading.key not in crossings]
         # All at once: they wait for the writer together, and one sync makes them durable.
@@ -153,7 +154,7 @@ class Ingest:
 
     def _notes(self, readings: list[Accepted], known: dict[str, Known]) -> list[Any]:
         """What else is written of the devices, seldom."""
-        notes = []
+        notes: list[Any] = [self._rollups.mark(place) for place in self._rollups.unmarked(readings)]
         names: dict[str, set[str]] = {}
         for reading in readings:
             if not reading.sensors.keys() <= known[reading.hardware_id].metrics:
@@ -170,21 +171,23 @@ class Ingest:
     ) -> bool:
         """Store a reading once: True when it is new, False when it is there already."""
         puts = [_batch(reading, receipt), self._reading(reading, device), *more]
-        mark = self._rollups.mark(reading.hardware_id, reading.timestamp_ms)
-        if mark is not None:
-            puts.append(mark)
+        return await self._send(puts, receipt)
+
+    async def _send(self, puts: list[Put], receipt: Receipt) -> bool:
         try:
             # Without a token: a repeat after a lost answer finds the batch, which is what it has to find.
             await self._db.call("TransactWriteItems", {"TransactItems": puts})
         except TransactionCanceled as canceled:
             # What may pass later was tried again until the deadline; what comes here is a condition.
-            if canceled.reasons[0].code == CONDITION_FAILED:
-                return False
-            if more and any(reason.code == CONDITION_FAILED for reason in canceled.reasons):
+            first = canceled.reasons[0]
+            if first.code == CONDITION_FAILED:
+                is_first_try = puts[0]["Put"]["ConditionExpression"] == UNLESS_KNOWN
+                if not is_first_try or not _has_expired(first.item, receipt.now):
+                    return False
+                return await self._send([_replacing(puts[0], receipt), *puts[1:]], receipt)
+            if any(reason.code == CONDITION_FAILED for reason in canceled.reasons):
                 raise StateMoved from None
             raise
-        if mark is not None:
-            self._rollups.marked(reading.hardware_id, reading.timestamp_ms)
         return True
 
     async def _put_crossing(
@@ -227,8 +230,17 @@ def _batch(reading: Accepted, receipt: Receipt) -> Put:
                 "received_at": receipt.received_at,
                 "expiration_time": receipt.now + rules.BATCH_SECONDS,
             },
-            # What has expired is gone, whether or not the store has deleted it yet.
-            "ConditionExpression": "attribute_not_exists(batch_id) OR expiration_time <= :now",
-            "ExpressionAttributeValues": receipt.values,
+            "ConditionExpression": UNLESS_KNOWN,
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
     }
+
+
+def _has_expired(batch: Mapping[str, Any] | None, now: int) -> bool:
+    return batch is not None and int(batch["expiration_time"]) <= now
+
+
+def _replacing(put: Put, receipt: Receipt) -> Put:
+    """The put of a batch whose time is over: gone, whether or not the store has deleted it yet."""
+    values = {":now": receipt.now}
+    return {"Put": {**put["Put"], "ConditionExpression": UNLESS_LIVE, "ExpressionAttributeValues": values}}

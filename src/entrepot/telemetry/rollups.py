@@ -1,20 +1,21 @@
 """Roll-ups: the hours of a day of a device, worked out from its readings once no more are expected.
 
-The transaction that stores a reading also puts the work of rolling up its day, unless this process knows that it is
-put already and not about to be done. So none is missed however late a reading comes, and most readings cost nothing.
+A request puts the work of rolling up the days of its readings, unless this process knows that it is put already and not
+about to be done. A device is answered only when that is done too, and sends again what was not answered: so no day is
+missed however late a reading comes, and most readings cost nothing.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from entrepot.tables import Database
 from entrepot.telemetry.model import HardwareId, Hour, Hours, Readings
-from entrepot.telemetry.rules import NUMBER_MIN, Bounds
+from entrepot.telemetry.rules import NUMBER_MIN, Accepted, Bounds
 from entrepot.work import DONE, Lease, Outcome, Work, WorkItem
 
 ROLLUP = "telemetry.rollup"
@@ -24,11 +25,14 @@ KEPT_SECONDS = 2 * 365 * 24 * 3600
 # Work is due this long after the full hour, spread over some minutes by device.
 AFTER_MS = 300_000
 SPREAD_MS = 600_000
-# A transaction that found the work put may take this long to be committed, on clocks that differ.
+# A request that found the work put may take this long to be committed, on clocks that differ.
 MARGIN_MS = 60_000
 MARKS_MAX = 100_000
 READINGS_PER_DAY_MAX = 1_000_000
 TOTAL_MAX = 9.9e125
+
+Place = tuple[str, int]
+"""A device and a day."""
 
 
 class Sample(Struct):
@@ -47,36 +51,35 @@ class Rollups:
         self._bounds = bounds
         self._readings = Readings(db)
         self._hours = Hours(db)
-        self._marks: OrderedDict[tuple[str, int], int] = OrderedDict()
+        self._marks: OrderedDict[Place, int] = OrderedDict()
         work.handle(ROLLUP, self._run, concurrency=2, lease_seconds=120, attempts_max=None)
 
-    def mark(self, hardware_id: str, timestamp_ms: int) -> dict[str, Any] | None:
-        """The put that makes a reading's day due, for its own transaction; None when it is due anyway."""
+    def unmarked(self, readings: Iterable[Accepted]) -> set[Place]:
+        """The days of these readings whose roll-up this process does not know to be put."""
         now_ms = self._db.clock.epoch_ms()
-        day = timestamp_ms // DAY_MS
-        if self._marks.get((hardware_id, day), 0) > now_ms + MARGIN_MS:
-            return None
-        if timestamp_ms // 1000 + self._bounds.retention_seconds <= now_ms // 1000:
-            return None
-        due_ms = self._due_ms(hardware_id, now_ms)
-        transaction = self._db.transaction()
-        # The time is part of the name, or a device that reports all day would put it off for ever.
-        self._work.put(
-            transaction,
-            kind=ROLLUP,
-            subject=hardware_id,
-            arguments={"day": day},
-            due_at_ms=due_ms,
-            work_id=f"{ROLLUP}.{hardware_id}.{day}.{due_ms // HOUR_MS}",
-        )
-        (action,) = transaction.actions
-        return {action.kind: action.request}
+        oldest_ms = now_ms - self._bounds.retention_seconds * 1000
+        places = {
+            (reading.hardware_id, reading.timestamp_ms // DAY_MS)
+            for reading in readings
+            if reading.timestamp_ms > oldest_ms
+        }
+        return {place for place in places if self._marks.get(place, 0) <= now_ms + MARGIN_MS}
 
-    def marked(self, hardware_id: str, timestamp_ms: int) -> None:
-        """Remember that a mark was committed."""
-        now_ms = self._db.clock.epoch_ms()
-        place = (hardware_id, timestamp_ms // DAY_MS)
-        self._marks[place] = self._due_ms(hardware_id, now_ms)
+    async def mark(self, place: Place) -> None:
+        """Put the work of rolling a day up."""
+        hardware_id, day = place
+        due_ms = self._due_ms(hardware_id, self._db.clock.epoch_ms())
+        # The time is part of the name, or a device that reports all day would put it off for ever.
+        async with self._db.transaction() as transaction:
+            self._work.put(
+                transaction,
+                kind=ROLLUP,
+                subject=hardware_id,
+                arguments={"day": day},
+                due_at_ms=due_ms,
+                work_id=f"{ROLLUP}.{hardware_id}.{day}.{due_ms // HOUR_MS}",
+            )
+        self._marks[place] = due_ms
         self._marks.move_to_end(place)
         if len(self._marks) > MARKS_MAX:
             self._marks.popitem(last=False)
