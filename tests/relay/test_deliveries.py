@@ -8,6 +8,7 @@ from aiohttp import web
 from standardwebhooks.webhooks import Webhook
 
 from entrepot.accounts.model import UserId
+from entrepot.relay.counters import Counters
 from entrepot.relay.deliveries import release_connection, release_source
 from entrepot.relay.model import Connection, ConnectionId, Events, Source, Sources
 from entrepot.relay.notify import source_id_of
@@ -313,3 +314,13 @@ async def test_an_outboxs_event_that_is_handed_on_twice_is_published_once(world:
             user_id=ANN, type_="fleet.device.online", subject="dev", data={}, id_="one", time="now"
         )
     assert len(await Events(world.db).of_source(source_id_of(ANN)).all()) == 1
+
+
+async def test_domain_events_are_counted_by_their_source(world: World) -> None:
+    world.relay.domain.count = Counters(world.db, world.work).note
+    async with world.db.transaction() as transaction:
+        await world.relay.domain.publish(
+            transaction, user_id=ANN, type_="fleet.device.offline", subject="dev", data={}
+        )
+    await world.settle(seconds=2)
+    assert (await Sources(world.db).one(ANN, source_id_of(ANN)).required()).eventCount == 1
