@@ -181,8 +181,9 @@ KEEP_PARTITIONS = "SELECT made, dropped FROM fleet_keep_partitions($1)"
 # The outbox
 
 OUTBOX_TAKE = """
-SELECT id, user_id, type, subject, data, time FROM fleet_outbox ORDER BY number LIMIT $1 FOR UPDATE SKIP LOCKED"""
-OUTBOX_DONE = "DELETE FROM fleet_outbox WHERE id = ANY ($1::uuid[])"
+SELECT number, id, user_id, type, subject, data, time FROM fleet_outbox
+ORDER BY number LIMIT $1 FOR UPDATE SKIP LOCKED"""
+OUTBOX_DONE = "DELETE FROM fleet_outbox WHERE number = ANY ($1::bigint[])"
 OUTBOX_PRUNE = "DELETE FROM fleet_outbox WHERE time < $1"
 
 # People

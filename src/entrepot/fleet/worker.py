@@ -7,7 +7,6 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 import msgspec
 
@@ -80,7 +79,7 @@ class Work:
 
         An event is deleted after it was handed on: it may be handed on twice, and is known by its id.
         """
-        done: list[UUID] = []
+        done: list[int] = []
         failure: Exception | None = None
         async with self._database.service() as connection, connection.transaction():
             for row in await connection.fetch(queries.OUTBOX_TAKE, OUTBOX_BATCH):
@@ -90,7 +89,7 @@ class Work:
                     # Theirs and not the database's: what went before is done, the rest stays in its order.
                     failure = error
                     break
-                done.append(row["id"])
+                done.append(row["number"])
             await connection.execute(queries.OUTBOX_DONE, done)
         if failure is not None:
             raise failure

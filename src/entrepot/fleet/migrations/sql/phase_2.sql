@@ -81,8 +81,8 @@ CREATE TRIGGER tell_listeners AFTER INSERT ON device_status_events
 
 -- Domain events on their way to the relay, written in the transaction of the change.
 CREATE TABLE fleet_outbox (
-  id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
-  number bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id uuid NOT NULL DEFAULT gen_random_uuid(),
   user_id uuid NOT NULL,
   type text NOT NULL,
   subject text NOT NULL,
