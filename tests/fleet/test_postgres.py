@@ -15,7 +15,7 @@ import psutil
 import psycopg
 import pytest
 
-from entrepot.fleet.postgres import EmbeddedPostgres
+from entrepot.fleet.postgres import EmbeddedPostgres, PostgresError
 from tests.fleet.waiting import until
 
 STARTER = """
@@ -154,16 +154,50 @@ def test_a_making_that_was_cut_off_is_begun_again(directory: Path) -> None:
     server.stop()
 
 
-def test_a_long_path_gets_a_socket_elsewhere(made: Path) -> None:
+@pytest.fixture
+def far(made: Path) -> Iterator[Path]:
+    """A server at a path that is too long for a socket."""
     home = Path(tempfile.mkdtemp(prefix="entrepot-far-"))
-    far = home / ("x" * 60) / ("y" * 60)
-    far.mkdir(parents=True)
-    subprocess.run(["cp", "-a", str(made), str(far / "postgres")], check=True)
-    server = EmbeddedPostgres(far / "postgres")
-    server.start()
-    assert answers(server)
-    server.stop()
+    deep = home / ("x" * 60) / ("y" * 60)
+    deep.mkdir(parents=True)
+    subprocess.run(["cp", "-a", str(made), str(deep / "postgres")], check=True)
+    yield deep / "postgres"
     shutil.rmtree(home)
+
+
+def sockets_of(server: EmbeddedPostgres) -> Path:
+    return Path(server.url().partition("host=")[2].partition("&")[0])
+
+
+def test_a_long_path_gets_a_socket_elsewhere_that_goes_with_the_server(far: Path) -> None:
+    server = EmbeddedPostgres(far)
+    server.start()
+    sockets = sockets_of(server)
+    assert answers(server)
+    assert sockets.stat().st_mode & 0o077 == 0
+    server.stop()
+    assert not sockets.exists()
+
+
+@pytest.mark.parametrize("trap", ["link", "open"])
+def test_a_directory_that_someone_else_put_in_its_place_is_refused(
+    far: Path, tmp_path: Path, trap: str
+) -> None:
+    server = EmbeddedPostgres(far)
+    sockets = sockets_of(server)
+    owner = tmp_path.stat().st_uid
+    if trap == "link":
+        sockets.symlink_to(tmp_path)
+    else:
+        sockets.mkdir(mode=0o755)
+    try:
+        with pytest.raises(PostgresError, match="not ours"):
+            server.start()
+        assert tmp_path.stat().st_uid == owner
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        sockets.unlink() if trap == "link" else sockets.rmdir()
+        server.stop()
 
 
 def test_only_its_owner_reaches_it(directory: Path) -> None:

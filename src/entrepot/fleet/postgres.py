@@ -107,6 +107,8 @@ class EmbeddedPostgres:
                 in_use.close()
             if self._pid_lines():
                 self._control("stop", "-m", "fast", "-t", str(STOP_SECONDS_MAX))
+            if self._socket_directory() != self._cluster:
+                shutil.rmtree(self._socket_directory(), ignore_errors=True)
 
     def url(self, *, user: str = SUPERUSER, database: str = DATABASE) -> str:
         """The address for a user; who may use the socket's directory may be any of them."""
@@ -154,11 +156,8 @@ class EmbeddedPostgres:
 
     def _launch(self, account: pwd.struct_passwd | None) -> None:
         sockets = self._socket_directory()
-        sockets.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if account is not None:
-            os.chown(sockets, account.pw_uid, account.pw_gid)
-        if stat.S_IMODE(sockets.stat().st_mode) != 0o700 or sockets.stat().st_uid not in _owners(account):
-            raise PostgresError(f"{sockets}: not a directory of our own")
+        if sockets != self._cluster:
+            _own_directory(sockets, account)
         options = {
             "listen_addresses": "''",
             "port": str(PORT),
@@ -254,8 +253,18 @@ def _repeat(act: Callable[[], None]) -> None:
         time.sleep(PAUSE_SECONDS)
 
 
-def _owners(account: pwd.struct_passwd | None) -> set[int]:
-    return {os.geteuid()} if account is None else {account.pw_uid}
+def _own_directory(path: Path, account: pwd.struct_passwd | None) -> None:
+    # In a place where anyone may make things: what is there already has to be ours, and nothing that leads elsewhere.
+    owner = account.pw_uid if account else os.geteuid()
+    try:
+        path.mkdir(mode=0o700)
+    except FileExistsError:
+        found = path.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or stat.S_IMODE(found.st_mode) != 0o700:
+            raise PostgresError(f"{path}: is there already, and not ours; remove it") from None
+        return
+    if account is not None:
+        os.chown(path, account.pw_uid, account.pw_gid, follow_symlinks=False)
 
 
 def _run(command: Sequence[str], account: pwd.struct_passwd | None, timeout_seconds: float) -> None:
