@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -159,3 +160,13 @@ def test_people_are_told_what_is_wrong_with_their_token(here: Installation) -> N
     assert (answer.status_code, answer.json()["error"]) == (401, "MISSING_TOKEN")
     answer = here.client(authorization="Bearer nobody's").get("/telemetry/devices")
     assert (answer.status_code, answer.json()["error"]) == (401, "INVALID_TOKEN")
+
+
+def test_of_one_batch_from_32_clients_at_once_one_is_acknowledged(here: Installation) -> None:
+    key = here.key_of(here.person())
+    body = reading(here.clock.epoch_ms())
+    clients = [here.client(**{"x-api-key": key}) for _ in range(32)]
+    with ThreadPoolExecutor(32) as pool:
+        answers = list(pool.map(lambda client: send(client, body), clients))
+    assert sum(len(answer["acknowledged_batch_ids"]) for answer in answers) == 1
+    assert sum(len(answer["duplicate_batch_ids"]) for answer in answers) == 31

@@ -204,6 +204,15 @@ async def test_a_long_series_is_the_same_from_hours_and_from_readings(floor: Flo
 
 
 @pytest.mark.anyio
+async def test_an_export_holds_a_bounded_part_at_a_time(floor: Floor) -> None:
+    for first in range(0, 1100, 100):
+        await floor.send(*(reading(floor.now() - n * 1000) for n in range(first, first + 100)))
+    device = await floor.part.devices.one(MAC, ANN)
+    parts = [part async for part in floor.part.readings.export(device, Range(0, floor.now()), "jsonl")]
+    assert [part.count(b"\n") for part in parts] == [500, 500, 100]
+
+
+@pytest.mark.anyio
 async def test_a_device_above_one_write_a_second_is_hot_and_a_burst_is_not(floor: Floor) -> None:
     await floor.send(*(reading(floor.now() - n) for n in range(100)))
     floor.clock.advance(301)
