@@ -230,3 +230,30 @@ def test_the_command_shows_progress_and_the_log(empty_url: str) -> None:
     assert f"{device_of(0, 0)}  PROJ0-ESP1" in done
     assert "phase_3 forwards" in done
     assert "phase_4 back" in run("--to", "3")
+
+
+def test_an_owner_who_is_below_row_level_security_can_migrate_and_serve(
+    server: EmbeddedPostgres, empty_url: str, clock: Clock
+) -> None:
+    make_legacy(empty_url)
+    with psycopg.connect(empty_url, autocommit=True) as connection:
+        connection.execute(
+            "DO $$ BEGIN CREATE ROLE plain_owner LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$"
+        )
+        connection.execute("GRANT anon, authenticated, service_role TO plain_owner")
+        [(name,)] = connection.execute("SELECT current_database()").fetchall()
+        connection.execute(f'ALTER DATABASE "{name}" OWNER TO plain_owner'.encode())
+        connection.execute("ALTER SCHEMA auth OWNER TO plain_owner")
+        for table in ("auth.users", "devices", "device_heartbeats"):
+            connection.execute(f"ALTER TABLE {table} OWNER TO plain_owner".encode())
+    url = server.url(user="plain_owner", database=name)
+    assert len(schema.migrate(url, progress=silent)) == 57
+    with serving(parts_of(clock, url=url), clock) as fleet:
+        board = register(fleet.alice, project(fleet.alice))
+        assert beat(fleet, board).status_code == 200
+        assert fleet.run(fleet.part.work.keep_partitions()) == ([], [])
+        assert fleet.bob.get(f"/fleet/devices/{board.id}").status_code == 404
+    schema.migrate(url, to="phase_0", progress=silent)
+    assert rows(empty_url, "SELECT count(*) FROM devices") == [(58,)]
+    assert rows(empty_url, "SELECT count(*) FROM device_heartbeats") == [(58,)]
+    assert rows(empty_url, "SELECT count(*) FROM devices WHERE api_key_hash IS NULL") == [(0,)]
