@@ -32,8 +32,9 @@ def fleet() -> None:
 def migrate(url: str, phase: int, *, dry_run: bool) -> None:
     """Give every device of a legacy database a project and a number, phase by phase.
 
-    Up to phase 3 everything can be taken back. Phase 4 drops the keys themselves; their hashes stay, and by them the
-    boards are known.
+    The way back restores the legacy columns and devices, not everything: phase 2 leaves heartbeats of over 30 days
+    behind, phase 3 keeps only a hint of a `device_key`, phase 4 drops the API keys. Their hashes stay, and by them the
+    boards are known. Have a backup.
     """
     # Imported here: the migrations' libraries take a second.
     from entrepot.fleet import schema

@@ -150,7 +150,7 @@ CREATE POLICY "Users can delete their own devices" ON devices FOR DELETE
 CREATE POLICY "Service role can update device status" ON devices FOR UPDATE
   USING ((SELECT auth.role()) = 'service_role');
 
--- As an array, which is made once: the seed's IN (SELECT …) took 181 ms at a million rows, this takes 1.4 ms.
+-- As an array, which is made once, where the seed has IN (SELECT …).
 CREATE POLICY "Users can view their device heartbeats" ON device_heartbeats FOR SELECT
   USING (device_id = ANY (ARRAY(SELECT id FROM devices WHERE user_id = auth.uid())));
 CREATE POLICY "Service role can insert heartbeats" ON device_heartbeats FOR INSERT
