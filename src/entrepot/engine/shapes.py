@@ -226,7 +226,10 @@ class ListOf(Shape):
         if not self._member.constrained:
             return True
         holds = self._member.holds
-        return all(element is not None and holds(element) for element in value)
+        for element in value:
+            if element is None or not holds(element):
+                return False
+        return True
 
     def violations(self, value: Any, path: str) -> Iterator[str]:
         yield from _length_violations(value, path, self._shortest, self._longest)

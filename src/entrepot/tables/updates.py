@@ -254,7 +254,9 @@ class UpdatePlan:
         if table.ttl is not None:
             ttl = expressions.name(table.ttl)
             live = f"attribute_not_exists({ttl}) OR {ttl} > :now"
-            absent = f"attribute_not_exists({expressions.name(table.key_names[0])}) OR " if self.upsert else ""
+            absent = (
+                f"attribute_not_exists({expressions.name(table.key_names[0])}) OR " if self.upsert else ""
+            )
             parts.append(f"({absent}{live})")
         if self.when is not None:
             parts.append(f"({expressions.condition(self.when)})")

@@ -118,6 +118,10 @@ async def run(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _demand_one(entry: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    if len(entry) == 1:
+        for kind, action in entry.items():
+            if action is not None and kind in _ACTIONS:
+                return kind, action
     given = [name for name in _ACTIONS if entry.get(name) is not None]
     if len(given) != 1:
         raise Validation(
