@@ -204,6 +204,18 @@ def test_lan_listens_to_the_network_under_this_machines_address(tmp_path: Path) 
         assert httpx.get(f"{public}/readyz", trust_env=False).status_code == 200
         assert httpx.get(f"{public}/metrics", trust_env=False).status_code == 401
 
+        with httpx.Client(base_url=public, trust_env=False) as phone:
+            person = {"email": "a@example.com", "name": "A", "password": "correct horse battery"}
+            made = phone.post("/accounts/signup", json={**person, "invite": opened.partition("token=")[2]})
+            assert made.status_code == 201
+            assert phone.get("/accounts/me").status_code == 200  # Its cookie came back, over http.
+            source = phone.post("/hooks/sources", json={"name": "s", "provider": "custom"}).json()["sourceId"]
+            at_home = {"name": "at home", "destinationUrl": f"{public}/hook"}
+            elsewhere = {"name": "elsewhere", "destinationUrl": "http://169.254.169.254/hook"}
+            made = phone.post(f"/hooks/sources/{source}/connections", json=at_home)
+            assert made.status_code == 201, made.text
+            assert phone.post(f"/hooks/sources/{source}/connections", json=elsewhere).status_code == 400
+
 
 def test_a_clock_offset_is_allowed_when_testing(tmp_path: Path) -> None:
     with started("up", "--port", "0", directory=tmp_path, testing="1", clock_offset_seconds="60") as up:

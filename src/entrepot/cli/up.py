@@ -47,7 +47,9 @@ def _announce(core: Core, listener: socket.socket, first_path: str | None, *, la
     click.echo(f"store {core.data_dir if core.store == 'embedded' else core.store}")
     click.echo(f"Open    {public}{first_path}   (once, 1 h)" if first_path else f"Open    {public}/docs")
     if lan:
-        click.echo(f"Network everyone on this network can reach {public}, without encryption")
+        click.echo(
+            f"Network everyone on this network can reach {public}, and be delivered to, without encryption"
+        )
     elif core.public_url is None:
         click.echo("Phones  make up LAN=1")
     click.echo(f"Try     curl http://127.0.0.1:{port}/readyz")
