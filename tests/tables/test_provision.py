@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from entrepot.engine import Engine
 from entrepot.engine.errors import Refused
+from entrepot.engine.pytest_plugin import MakeEngine
 from entrepot.tables import Database, Entity, Store, StoreLacks, Table, provision
 from tests.tables.sample import TABLES, notes
 
@@ -36,6 +39,24 @@ async def test_a_new_index_is_added_to_a_table_that_exists(store: Store) -> None
     await provision(db, [Table("grown", "PK SK", indexes={"GSI": "GPK GSK"})])
     described = (await db.call("DescribeTable", {"TableName": "grown"}))["Table"]
     assert [index["IndexName"] for index in described["GlobalSecondaryIndexes"]] == ["GSI"]
+
+
+async def test_several_may_make_the_same_tables_at_the_same_time(
+    dynamo_factory: MakeEngine, tmp_path: Path
+) -> None:
+    engines = [await dynamo_factory(tmp_path / "store.db") for _ in range(4)]
+    await asyncio.gather(*(provision(Database(engine), TABLES) for engine in engines))
+    await asyncio.gather(
+        *(
+            provision(Database(engine), [Table("measures", "device at:N", indexes={"by_at": "by at_ms:N"})])
+            for engine in engines
+        )
+    )
+    for engine in engines:
+        ttl = await engine.call("DescribeTimeToLive", {"TableName": "notes"})
+        assert ttl["TimeToLiveDescription"]["AttributeName"] == "expiresAt"
+        described = (await engine.call("DescribeTable", {"TableName": "measures"}))["Table"]
+        assert [index["IndexName"] for index in described["GlobalSecondaryIndexes"]] == ["by_at"]
 
 
 async def test_a_table_with_other_keys_is_refused(store: Store) -> None:

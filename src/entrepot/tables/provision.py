@@ -122,7 +122,13 @@ async def _complete(db: Database, table: Table, described: dict[str, Any]) -> di
             "AttributeDefinitions": attribute_definitions(table),
             "GlobalSecondaryIndexUpdates": [{"Create": index_definition(index)}],
         }
-        await db.call("UpdateTable", request)
+        try:
+            await db.call("UpdateTable", request)
+        except DynamoError:
+            # Another process may have been quicker: then the index is there now.
+            described = await _settled(db, table.name)
+            if index.name not in {made["IndexName"] for made in described.get("GlobalSecondaryIndexes", ())}:
+                raise
         # DynamoDB builds one index at a time.
         described = await _settled(db, table.name)
     return described
@@ -152,16 +158,26 @@ def _active(described: dict[str, Any]) -> bool:
 
 
 async def _set_ttl(db: Database, table: Table) -> None:
-    if table.ttl is None:
-        return
-    answer = await db.call("DescribeTimeToLive", {"TableName": table.name})
-    found = answer.get("TimeToLiveDescription", {})
-    if found.get("TimeToLiveStatus") in ("ENABLED", "ENABLING"):
-        if found.get("AttributeName") != table.ttl:
-            raise StoreLacks(f"{table.name} expires by {found.get('AttributeName')}, not by {table.ttl}")
+    if table.ttl is None or await _expires_as_declared(db, table):
         return
     specification = {"AttributeName": table.ttl, "Enabled": True}
-    await db.call("UpdateTimeToLive", {"TableName": table.name, "TimeToLiveSpecification": specification})
+    try:
+        await db.call("UpdateTimeToLive", {"TableName": table.name, "TimeToLiveSpecification": specification})
+    except DynamoError:
+        # Another process may have been quicker: then it is as declared now.
+        if not await _expires_as_declared(db, table):
+            raise
+
+
+async def _expires_as_declared(db: Database, table: Table) -> bool:
+    """Whether the table expires by its declared attribute; False where by none, an error where by another."""
+    answer = await db.call("DescribeTimeToLive", {"TableName": table.name})
+    found = answer.get("TimeToLiveDescription", {})
+    if found.get("TimeToLiveStatus") not in ("ENABLED", "ENABLING"):
+        return False
+    if found.get("AttributeName") != table.ttl:
+        raise StoreLacks(f"{table.name} expires by {found.get('AttributeName')}, not by {table.ttl}")
+    return True
 
 
 async def _set_recovery(db: Database, table: Table) -> None:
