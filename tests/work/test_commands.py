@@ -62,15 +62,18 @@ def test_processes_may_start_at_the_same_time_on_an_empty_directory(tmp_path: Pa
         )
         for _ in range(3)
     ]
-    for worker in workers:
-        assert worker.stdout is not None
-        line = worker.stdout.readline()
-        assert line.startswith("Working"), worker.communicate()[1]
-    for worker in workers:
-        worker.terminate()
-    assert [worker.wait(PATIENCE_SECONDS) for worker in workers] == [0, 0, 0]
-    for worker in workers:
-        worker.communicate()
+    try:
+        for worker in workers:
+            assert worker.stdout is not None
+            line = worker.stdout.readline()
+            assert line.startswith("Working"), worker.communicate()[1]
+        for worker in workers:
+            worker.terminate()
+        assert [worker.wait(PATIENCE_SECONDS) for worker in workers] == [0, 0, 0]
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.communicate()
 
 
 @pytest.fixture

@@ -211,8 +211,8 @@ def _encode_int(value: int) -> int:
 
 
 def _encode_float(value: float) -> Any:
-    # Most measurements are such numbers, and are native as they stand.
-    if 1e-9 < value < 1e15 and not value.is_integer():
+    # Most measurements are such numbers, and are native as they stand. A whole number passes for a float, too.
+    if type(value) is float and 1e-9 < value < 1e15 and not value.is_integer():
         return value
     return canonical(value)
 
